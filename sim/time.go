@@ -18,6 +18,10 @@ const (
 	Minute           = 60 * Second
 	Hour             = 60 * Minute
 
+	// MaxTime is the last instant at which an event can be, a little over 36
+	// years. (The queue orders by one word of 60 bits of time and 4 of class.)
+	MaxTime Time = 1<<60 - 2
+
 	// Never is later than every event can be.
 	Never Time = math.MaxInt64
 )
