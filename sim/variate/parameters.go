@@ -1,0 +1,129 @@
+package variate
+
+import (
+	"errors"
+	"strings"
+)
+
+// parameters reads the key=value arguments of a call.
+type parameters struct {
+	*faults
+	call   *node
+	begun  int // faults when it began
+	byName map[string]*arg
+	names  []string
+}
+
+// parameters files the call's arguments by key and reports what is not
+// key=value, unknown or twice there.
+func (f *faults) parameters(call *node, names ...string) *parameters {
+	p := &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}, names: names}
+	for i := range call.args {
+		a := &call.args[i]
+		if !f.plain(call, a) {
+			continue
+		}
+		if a.key.text == "" {
+			f.add(a.start(), a.end(), "%s: want name=value with a name of %s, got %q", call.text, strings.Join(names, ", "), shorten(a.value.text))
+			continue
+		}
+		p.file(a.key.text, a)
+	}
+	return p
+}
+
+// plain reports "for" and weights where they have no meaning.
+func (f *faults) plain(call *node, a *arg) bool {
+	switch {
+	case a.lasting.text != "":
+		f.add(a.lasting.off, a.lasting.end, "%s: \"for %s\" has no meaning here", call.text, shorten(a.lasting.text))
+	case a.weight.text != "":
+		f.add(a.weight.off, a.weight.end, "%s: a weight has no meaning here, got %q", call.text, shorten(a.weight.text))
+	default:
+		return true
+	}
+	return false
+}
+
+func (p *parameters) file(key string, a *arg) {
+	for _, name := range p.names {
+		if name == key {
+			if p.byName[key] != nil {
+				p.add(a.start(), a.end(), "%s: %s is given twice", p.call.text, key)
+				return
+			}
+			p.byName[key] = a
+			return
+		}
+	}
+	p.addNear(a.key.off, a.key.end, nearest(key, p.names), "%s: unknown parameter %q, want %s", p.call.text, shorten(key), strings.Join(p.names, ", "))
+}
+
+func (p *parameters) has(name string) bool { return p.byName[name] != nil }
+
+// word returns the parameter's value, reporting one that is missing or not a
+// word.
+func (p *parameters) word(name string) (token, bool) {
+	a := p.byName[name]
+	switch {
+	case a == nil && p.call.broken:
+		return token{}, false
+	case a == nil:
+		p.add(p.call.off, p.call.end, "%s: %s is missing", p.call.text, name)
+		return token{}, false
+	}
+	return p.plainWord(p.call, &a.value)
+}
+
+// plainWord returns the text of a value that must be a word.
+func (f *faults) plainWord(call, n *node) (token, bool) {
+	switch n.kind {
+	case callKind:
+		f.add(n.off, n.end, "%s: want a quantity, got %s(...)", call.text, shorten(n.text))
+		return token{}, false
+	case stringKind:
+		f.add(n.off, n.end, "%s: want a quantity, got a string", call.text)
+		return token{}, false
+	}
+	return n.token, true
+}
+
+func (p *parameters) quantity(name string, unit Unit) float64 {
+	if t, ok := p.word(name); ok {
+		return p.faults.quantity(t, unit)
+	}
+	return 0
+}
+
+func (p *parameters) number(name string) float64 {
+	if t, ok := p.word(name); ok {
+		return p.faults.number(t)
+	}
+	return 0
+}
+
+// ok says that nothing was wrong with the call so far.
+func (p *parameters) ok() bool { return len(p.list) == p.begun && !p.call.broken }
+
+// built places a constructor's faults at the parameters they name.
+func (p *parameters) built(err error) bool {
+	for _, e := range unjoin(err) {
+		off, end, msg := p.call.off, p.call.end, e.Error()
+		var pe *ParamError
+		if errors.As(e, &pe) && p.byName[pe.Name] != nil {
+			off, end = p.byName[pe.Name].start(), p.byName[pe.Name].end()
+		}
+		p.add(off, end, "%s: %s", p.call.text, msg)
+	}
+	return err == nil
+}
+
+func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,172 @@
+package variate
+
+import (
+	"strings"
+
+	"brokersim/sim"
+)
+
+// ParseArrivals reads an arrival process, spelt as the package comment's table
+// says. trace("FILE") gives a TraceFile. The error is a ParseErrors.
+func ParseArrivals(text string) (Arrivals, error) {
+	var f faults
+	var a Arrivals
+	if n, ok := f.readText(text, `arrivals such as "poisson(rate=43/s)"`); ok {
+		a = f.arrivals(&n)
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// arrivalsForms lists how each process is read; build returns nil after a
+// fault.
+var arrivalsForms = []struct {
+	name  string
+	build func(f *faults, call *node) Arrivals
+}{
+	{"deterministic", (*faults).deterministic},
+	{"poisson", (*faults).poisson},
+	{"trace", (*faults).trace},
+	{"closed", (*faults).closed},
+}
+
+func (f *faults) arrivals(n *node) Arrivals {
+	names := make([]string, len(arrivalsForms))
+	for i, form := range arrivalsForms {
+		if names[i] = form.name; n.kind == callKind && form.name == n.text {
+			return form.build(f, n)
+		}
+	}
+	f.addNear(n.off, n.off+len(n.text), nearest(n.text, names), "unknown arrivals %q, want %s, with their parameters in parentheses", shorten(n.text), strings.Join(names, ", "))
+	return nil
+}
+
+func builtArrivals[A Arrivals](p *parameters, a A, err error) Arrivals {
+	if !p.built(err) {
+		return nil
+	}
+	return a
+}
+
+func (f *faults) deterministic(call *node) Arrivals {
+	p := f.parameters(call, "rate", "every", "phase")
+	var phase sim.Time
+	if p.has("phase") {
+		phase = p.time("phase")
+	}
+	switch {
+	case p.has("rate") && p.has("every"):
+		f.add(call.off, call.end, "deterministic: want either rate or every, got both")
+	case p.has("every"):
+		every := p.time("every")
+		if p.ok() {
+			a, err := NewDeterministicEvery(every, phase)
+			return builtArrivals(p, a, err)
+		}
+	default:
+		rate := p.rate("rate")
+		if p.ok() {
+			a, err := NewDeterministicRate(rate, phase)
+			return builtArrivals(p, a, err)
+		}
+	}
+	return nil
+}
+
+func (f *faults) poisson(call *node) Arrivals {
+	p := f.parameters(call, "rate")
+	rate := p.rate("rate")
+	if !p.ok() {
+		return nil
+	}
+	a, err := NewPoisson(rate)
+	return builtArrivals(p, a, err)
+}
+
+// trace reads the name of a file, or the instants themselves.
+func (f *faults) trace(call *node) Arrivals {
+	begun := len(f.list)
+	if len(call.args) == 1 && call.args[0].value.kind == stringKind && call.args[0].key.text == "" && f.plain(call, &call.args[0]) {
+		path := call.args[0].value.text
+		if path == "" {
+			f.add(call.off, call.end, "trace: the name of the file is empty")
+			return nil
+		}
+		return TraceFile{path}
+	}
+	var at []sim.Time
+	for i := range call.args {
+		if t, ok := f.item(call, &call.args[i]); ok {
+			at = append(at, f.time(t))
+		}
+	}
+	if len(f.list) > begun || call.broken {
+		return nil
+	}
+	a, err := NewTrace(at)
+	if err != nil {
+		f.add(call.off, call.end, "%v", err)
+		return nil
+	}
+	return a
+}
+
+func (f *faults) closed(call *node) Arrivals {
+	f.add(call.off, call.end, "closed workloads are not simulated yet, want an open one such as poisson(rate=43/s)")
+	return nil
+}
+
+// item returns the word of an argument without key.
+func (f *faults) item(call *node, a *arg) (token, bool) {
+	if !f.plain(call, a) {
+		return token{}, false
+	}
+	if a.key.text != "" {
+		f.add(a.key.off, a.key.end, "%s: want values without names, got %q", call.text, shorten(a.key.text))
+		return token{}, false
+	}
+	return f.plainWord(call, &a.value)
+}
+
+// time reads a whole number of ns.
+func (f *faults) time(t token) sim.Time {
+	at, err := ParseDuration(t.text)
+	f.shifted(t.off, err)
+	return at
+}
+
+func (p *parameters) time(name string) sim.Time {
+	if t, ok := p.word(name); ok {
+		return p.faults.time(t)
+	}
+	return 0
+}
+
+func (p *parameters) rate(name string) float64 {
+	if t, ok := p.word(name); ok {
+		return p.faults.rate(t, name)
+	}
+	return 0
+}
+
+// shifted takes over the faults of a part of the text that begins at off.
+func (f *faults) shifted(off int, err error) {
+	if err == nil {
+		return
+	}
+	for _, e := range err.(ParseErrors) {
+		e.Offset += off
+		e.End += off
+		f.list = append(f.list, e)
+	}
+}
+
+func (c *checks) rate(name string, perSecond float64) {
+	c.require(perSecond >= rateMin && perSecond <= rateMax, name, "want between %v/s and %v/s, got %s", rateMin, rateMax, formatRate(perSecond))
+}
+
+func (c *checks) instant(name string, at sim.Time) {
+	c.require(at >= 0 && at <= DrawMax, name, "want between 0s and %v, got %v", sim.Time(DrawMax), at)
+}
