@@ -231,3 +231,27 @@ func FuzzOrder(f *testing.F) {
 		d.drain()
 	})
 }
+
+// A queue that held nothing but cancelled timers has looked past the clock.
+func TestOrderAfterCancelledTimersRanOut(t *testing.T) {
+	d := newDriver(t, Never)
+	for i := range Time(100) {
+		d.schedule(i, 15, false)
+	}
+	for i := range Time(60) {
+		d.schedule(Hour+i*Minute, 3, true)
+	}
+	for range 100 {
+		d.next()
+	}
+	for i := range 60 {
+		d.cancel(i)
+	}
+	if d.next() {
+		t.Fatal("a cancelled timer fired")
+	}
+	for i := range Time(300) {
+		d.schedule(300-i, int(i)%Classes, false)
+	}
+	d.drain()
+}

@@ -177,7 +177,7 @@ func (q *pending) refill(stop uint64) {
 		case b.head == b.tail && chunkLen-b.room <= loadMax:
 			q.load(b, i)
 			q.nearEnd = start + 1<<shift
-			if q.nearEnd == 0 || q.first() < 0 {
+			if q.first() < 0 { // the last block may end at 0
 				q.nearEnd = keyMax
 			}
 		default:
