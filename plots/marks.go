@@ -1,0 +1,135 @@
+package plots
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// mark is how a send is drawn.
+type mark struct {
+	color  color.Color
+	shape  func(p vg.Path, at vg.Point, r vg.Length) vg.Path
+	radius vg.Length
+}
+
+// polygon returns a shape with these corners, in radii from the middle.
+func polygon(corners ...float64) func(vg.Path, vg.Point, vg.Length) vg.Path {
+	return func(p vg.Path, at vg.Point, r vg.Length) vg.Path {
+		for i := 0; i < len(corners); i += 2 {
+			pt := vg.Point{X: at.X + r*vg.Length(corners[i]), Y: at.Y + r*vg.Length(corners[i+1])}
+			if i == 0 {
+				p.Move(pt)
+			} else {
+				p.Line(pt)
+			}
+		}
+		p.Close()
+		return p
+	}
+}
+
+var (
+	square       = polygon(-1, -1, 1, -1, 1, 1, -1, 1)
+	diamond      = polygon(0, -1.2, 1.2, 0, 0, 1.2, -1.2, 0)
+	triangle     = polygon(-1, -0.8, 1, -0.8, 0, 1.1)
+	triangleDown = polygon(1, 0.8, -1, 0.8, 0, -1.1)
+	plus         = polygon(-.25, -1, .25, -1, .25, -.25, 1, -.25, 1, .25, .25, .25, .25, 1, -.25, 1, -.25, .25, -1, .25, -1, -.25, -.25, -.25)
+	cross        = polygon(0, -.36, .64, -1, 1, -.64, .36, 0, 1, .64, .64, 1, 0, .36, -.64, 1, -1, .64, -.36, 0, -1, -.64, -.64, -1)
+)
+
+func circle(p vg.Path, at vg.Point, r vg.Length) vg.Path {
+	p.Move(vg.Point{X: at.X + r, Y: at.Y})
+	p.Arc(at, r, 0, 2*math.Pi)
+	p.Close()
+	return p
+}
+
+const (
+	// Up to so many marks of a kind have their shape; more are drawn as
+	// rectangles of joined cells.
+	shapedLimit = 2500
+	cellSide    = vg.Length(1.5) // 2 px
+	// So many rectangles at most, else cells grow: an SVG stays small.
+	rectangleLimit = 5000
+)
+
+// markSet gathers the marks of one kind within an area.
+type markSet struct {
+	mark
+	area  vg.Rectangle
+	at    []vg.Point
+	cells *cells // of cellSide, when there are too many for shapes
+}
+
+func newMarkSet(m mark, area vg.Rectangle) *markSet { return &markSet{mark: m, area: area} }
+
+// add places a mark; outside of the area it is dropped.
+func (s *markSet) add(x, y vg.Length) {
+	if !(x >= s.area.Min.X && x <= s.area.Max.X && y >= s.area.Min.Y && y <= s.area.Max.Y) {
+		return
+	}
+	if s.cells == nil && len(s.at) < shapedLimit {
+		s.at = append(s.at, vg.Point{X: x, Y: y})
+		return
+	}
+	if s.cells == nil {
+		size := s.area.Size()
+		s.cells = newCells(int(size.X/cellSide)+2, int(size.Y/cellSide)+2, 1, 1)
+		for _, pt := range s.at {
+			s.addCell(pt)
+		}
+		s.at = nil
+	}
+	s.addCell(vg.Point{X: x, Y: y})
+}
+
+func (s *markSet) addCell(pt vg.Point) {
+	s.cells.add(int64((pt.X-s.area.Min.X)/cellSide), int64((pt.Y-s.area.Min.Y)/cellSide))
+}
+
+// draw fills all marks as one path.
+func (s *markSet) draw(c draw.Canvas) {
+	var path vg.Path
+	for _, pt := range s.at {
+		path = s.shape(path, pt, s.radius)
+	}
+	if s.cells != nil {
+		for path = s.rectangles(); len(path) > 5*rectangleLimit; path = s.rectangles() {
+			s.cells.join(1, 1)
+		}
+	}
+	if len(path) > 0 {
+		c.SetColor(s.color)
+		c.Fill(path)
+	}
+}
+
+// rectangles joins the cells of each row into rectangles.
+func (s *markSet) rectangles() (path vg.Path) {
+	w, h := cellSide*vg.Length(s.cells.xw), cellSide*vg.Length(s.cells.yw)
+	row, first, next := int64(-1), int64(0), int64(0)
+	flush := func() {
+		if row < 0 {
+			return
+		}
+		x0, x1 := s.area.Min.X+w*vg.Length(first), min(s.area.Min.X+w*vg.Length(next), s.area.Max.X)
+		y0, y1 := s.area.Min.Y+h*vg.Length(row), min(s.area.Min.Y+h*vg.Length(row+1), s.area.Max.Y)
+		path.Move(vg.Point{X: x0, Y: y0})
+		path.Line(vg.Point{X: x1, Y: y0})
+		path.Line(vg.Point{X: x1, Y: y1})
+		path.Line(vg.Point{X: x0, Y: y1})
+		path.Close()
+	}
+	s.cells.each(func(col, r int64) {
+		if r != row || col != next {
+			flush()
+			row, first = r, col
+		}
+		next = col + 1
+	})
+	flush()
+	return path
+}

@@ -1,0 +1,175 @@
+package plots
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"brokersim/sim"
+)
+
+// queueLock draws the queue length above the time that the lock was held.
+func queueLock(c draw.Canvas, in *Input) {
+	r := in.Recorder
+	w := in.window()
+	stalls := r.stallsIn(w)
+	columns := binColumns(r.binsFor(w), w)
+
+	title := in.Name + ": send queue and put lock, " + in.span(w)
+	if w.part {
+		title += ", around the first incident"
+	}
+	legend := []entry{
+		lineEntry(draw.LineStyle{Color: blue, Width: 2}, "sends waiting in the queue"),
+		lineEntry(draw.LineStyle{Color: vermilion, Width: 2.5}, "lock held: from, to and how long"),
+		markEntry(mark{vermilion, circle, 2}, "longest hold per bin"),
+	}
+	legend = append(legend, stallEntries(stalls)...)
+	if in.BusyLimitMs > 0 {
+		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
+	}
+	notes := append([]string{"Bins of " + milliseconds(r.binsFor(w).width) + "."}, r.stallNotes()...)
+	c = frame(c, title, in.subtitle(), legend, notes)
+	if len(stalls) > 0 {
+		c.Max.Y -= 14
+	}
+	c.Max.X -= rightMargin
+
+	var longest float64
+	shortest, held, changes := math.Inf(1), float64(0), 0
+	for _, b := range columns {
+		longest = math.Max(longest, float64(b.qmax))
+		changes += int(b.changes)
+		if b.held > 0 {
+			held = math.Max(held, b.held.Milliseconds())
+			shortest = math.Min(shortest, b.held.Milliseconds())
+		}
+	}
+	if held == 0 {
+		shortest, held = 0.01, 10
+	}
+	if busy := float64(in.BusyLimitMs); busy > held && busy < 50*held {
+		held = busy
+	}
+	seconds := linear("", w.from.Seconds(), w.to.Seconds(), 10)
+	above := panel(seconds, linear("queue length (sends)", 0, math.Max(longest*1.08, 1), 5))
+	above.Add(bands(stalls, true), layer(func(c draw.Canvas, p *plot.Plot) { drawQueue(c, p, columns) }))
+	seconds.label = "time (s)"
+	below := panel(seconds, logarithmic("lock held (ms)", logBelow(shortest*0.9), held*2, 0.02))
+	below.Add(bands(stalls, false))
+	if in.BusyLimitMs > 0 {
+		below.Add(level(float64(in.BusyLimitMs), limitStyle, count(in.BusyLimitMs)+" ms"))
+	}
+	below.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawHolds(c, p, columns) }))
+
+	tiles := draw.Tiles{Rows: 2, Cols: 1, PadY: 10}
+	plots := [][]*plot.Plot{{above}, {below}}
+	areas := plot.Align(plots, tiles, c)
+	for i := range plots {
+		plots[i][0].Draw(areas[i][0])
+	}
+	if changes == 0 {
+		empty(above.DataCanvas(areas[0][0]), "no send was queued")
+	}
+	if shortest == 0.01 && held == 10 {
+		empty(below.DataCanvas(areas[1][0]), "the lock was never held")
+	}
+}
+
+// column is a bin with its place in time, in seconds; carried is the queue
+// length before it.
+type column struct {
+	bin
+	from, to float64
+	carried  int32
+}
+
+// binColumns returns the bins of a window, two to the pixel at most.
+func binColumns(s *bins, w window) (columns []column) {
+	var carried int32
+	join := max(int((w.to-w.from)/s.width)/2000, 1)
+	for i := 0; i < len(s.b); i += join {
+		from := s.origin + s.width*sim.Time(i)
+		to := from + s.width*sim.Time(join)
+		if from > w.to {
+			break
+		}
+		col := column{from: math.Max(from.Seconds(), w.from.Seconds()), to: math.Min(to.Seconds(), w.to.Seconds()), carried: carried}
+		for j := i; j < min(i+join, len(s.b)); j++ {
+			col.merge(&s.b[j])
+		}
+		if col.changes > 0 {
+			carried = col.last
+		} else {
+			col.qmin, col.qmax, col.last = carried, carried, carried
+		}
+		if to > w.from {
+			columns = append(columns, col)
+		}
+	}
+	return columns
+}
+
+// drawQueue draws the range in each bin as a filled band with the line of its
+// greatest lengths.
+func drawQueue(c draw.Canvas, p *plot.Plot, columns []column) {
+	x, y := p.Transforms(&c)
+	var upper, lower []vg.Point
+	step := func(to []vg.Point, x0, x1, y vg.Length) []vg.Point {
+		if n := len(to); n >= 2 && to[n-1].Y == y {
+			to[n-1].X = x1
+			return to
+		}
+		return append(to, vg.Point{X: x0, Y: y}, vg.Point{X: x1, Y: y})
+	}
+	for _, b := range columns {
+		upper = step(upper, x(b.from), x(b.to), y(float64(max(b.qmax, b.carried))))
+		lower = step(lower, x(b.from), x(b.to), y(float64(min(b.qmin, b.carried))))
+	}
+	if len(upper) == 0 {
+		return
+	}
+	var path vg.Path
+	path.Move(upper[0])
+	for _, pt := range upper[1:] {
+		path.Line(pt)
+	}
+	outline := path
+	path = append(vg.Path(nil), path...)
+	for i := len(lower) - 1; i >= 0; i-- {
+		path.Line(lower[i])
+	}
+	path.Close()
+	c.SetColor(skyBlue)
+	c.Fill(path)
+	c.SetLineStyle(draw.LineStyle{Color: blue, Width: 1.3})
+	c.Stroke(outline)
+}
+
+// drawHolds draws each bin's longest hold: as a bar from its begin to its end
+// where that can be seen, else as a dot.
+func drawHolds(c draw.Canvas, p *plot.Plot, columns []column) {
+	x, y := p.Transforms(&c)
+	dots := newMarkSet(mark{vermilion, circle, 1.7}, c.Rectangle)
+	var bars vg.Path
+	for _, b := range columns {
+		if b.held == 0 {
+			continue
+		}
+		x0, x1 := max(x((b.heldTo-b.held).Seconds()), c.Min.X), min(x(b.heldTo.Seconds()), c.Max.X)
+		at := y(b.held.Milliseconds())
+		if x1-x0 < 4 {
+			dots.add((x0+x1)/2, at)
+			continue
+		}
+		bars.Move(vg.Point{X: x0, Y: at})
+		bars.Line(vg.Point{X: x1, Y: at})
+	}
+	dots.draw(c)
+	if bars != nil {
+		c.SetLineStyle(draw.LineStyle{Color: vermilion, Width: 2.5})
+		c.Stroke(bars)
+	}
+}

@@ -1,0 +1,160 @@
+package plots
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"brokersim/model"
+)
+
+// A sweep comes every 10 ms (BrokerFastFailure.start, all releases), so a send at
+// the head of the queue is answered within 10 ms of the limit.
+const sweepPeriodMs = 10
+
+// sweptOutcomes are the answers that state a period and a size.
+var sweptOutcomes = []model.Outcome{model.PCBusyCleanQueue, model.TimeoutCleanQueue}
+
+// sweptSends draws the period in queue and size of queue that each swept send was
+// answered with.
+func sweptSends(c draw.Canvas, in *Input) {
+	r := in.Recorder
+	periodMin, periodMax, sizeMax, n := math.Inf(1), math.Inf(-1), 0.0, 0
+	eachSwept(r, func(_ model.Outcome, period, size float64) {
+		periodMin, periodMax = math.Min(periodMin, period), math.Max(periodMax, period)
+		sizeMax = math.Max(sizeMax, size)
+		n++
+	})
+	limit := float64(in.WaitLimitMs)
+	var legend []entry
+	for _, o := range []model.Outcome{model.TimeoutCleanQueue, model.PCBusyCleanQueue} {
+		legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])))
+	}
+	if limit > 0 {
+		legend = append(legend, bandEntry(lightGrey, "the sweeper on time: the limit, and up to 10 ms more"))
+	}
+	for _, o := range []model.Outcome{model.RejectRequest, model.Overload, model.PCSynchronized} {
+		if r.counts[o] > 0 {
+			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])+", has no period"))
+		}
+	}
+	var notes []string
+	if total := r.counts[model.TimeoutCleanQueue] + r.counts[model.PCBusyCleanQueue]; total > shapedLimit {
+		notes = append(notes, "Each of the "+count(total)+" swept sends has its mark; those nearer than a mark share it.")
+	}
+	c = frame(c, in.Name+": period in queue and size of queue of each swept send", in.subtitle(), legend, notes)
+	c.Max.Y -= 14
+	c.Max.X -= 24
+
+	if n == 0 {
+		periodMin, periodMax, sizeMax = limit, limit+sweepPeriodMs, 10
+	}
+	from, to := math.Min(periodMin, limit), math.Max(periodMax, limit+sweepPeriodMs)
+	pad := math.Max((to-from)*0.04, 4)
+	if from -= pad; from < 40 && to > 80 || from < 0 {
+		from = -pad / 2
+	}
+	p := panel(
+		linear("period in queue (ms)", from, to+pad, 10),
+		linear("size of queue (sends)", -math.Max(sizeMax, 4)*0.03, math.Max(sizeMax, 4)*1.12, 6))
+	dropNegative(&p.X)
+	dropFractions(&p.Y)
+	if limit > 0 {
+		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawOnTime(c, p, limit) }))
+	}
+	p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawSwept(c, p, r) }))
+	if n > 0 && n <= 6 {
+		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { labelSwept(c, p, r) }))
+	}
+	p.Draw(c)
+	switch {
+	case r.rejectedCount() == 0:
+		empty(p.DataCanvas(c), "no send was rejected")
+	case n == 0:
+		empty(p.DataCanvas(c), "no send was swept")
+	}
+}
+
+// eachSwept visits period and size of the swept sends.
+func eachSwept(r *Recorder, visit func(o model.Outcome, period, size float64)) {
+	for _, a := range r.rejected {
+		if swept(a.outcome) {
+			visit(a.outcome, float64(a.periodMs), float64(a.size))
+		}
+	}
+	for _, o := range sweptOutcomes {
+		if r.beyond[o] == nil {
+			continue
+		}
+		g := r.beyond[o].period
+		g.each(func(col, row int64) { visit(o, float64(col*g.xw), float64(row*g.yw)) })
+	}
+}
+
+// drawOnTime shades [limit, limit+10) and labels both edges above the data.
+func drawOnTime(c draw.Canvas, p *plot.Plot, limit float64) {
+	x0, x1 := c.X(p.X.Norm(limit)), c.X(p.X.Norm(limit+sweepPeriodMs))
+	c.SetColor(lightGrey)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: c.Min.Y}, Max: vg.Point{X: x1, Y: c.Max.Y}}.Path())
+	c.StrokeLine2(limitStyle, x0, c.Min.Y, x0, c.Max.Y)
+	thin := draw.LineStyle{Color: grey, Width: 1, Dashes: []vg.Length{2, 3}}
+	c.StrokeLine2(thin, x1, c.Min.Y, x1, c.Max.Y)
+	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+short(limit))
+	words(c, smallFont, darkGrey, max(x1-2, x0+8), c.Max.Y+5, 0, "+10")
+}
+
+func drawSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
+	x, y := p.Transforms(&c)
+	var sets [model.Other + 1]*markSet
+	for _, o := range sweptOutcomes {
+		sets[o] = newMarkSet(outcomeStyle(o), c.Rectangle)
+	}
+	eachSwept(r, func(o model.Outcome, period, size float64) { sets[o].add(x(period), y(size)) })
+	for _, o := range sweptOutcomes {
+		sets[o].draw(c)
+	}
+}
+
+// labelSwept writes its numbers beside each of a few marks, where there is
+// room.
+func labelSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
+	x, y := p.Transforms(&c)
+	var taken []vg.Rectangle
+	eachSwept(r, func(_ model.Outcome, period, size float64) {
+		text := count(int64(period)) + "ms, size " + count(int64(size))
+		at := vg.Point{X: x(period) + 8, Y: y(size) - 4}
+		w := wordsWidth(smallFont, text)
+		if at.X+w > c.Max.X {
+			at.X = x(period) - 8 - w
+		}
+		box := vg.Rectangle{Min: vg.Point{X: at.X - 3, Y: at.Y - 3}, Max: vg.Point{X: at.X + w + 3, Y: at.Y + 13}}
+		for _, o := range taken {
+			if box.Min.X < o.Max.X && box.Max.X > o.Min.X && box.Min.Y < o.Max.Y && box.Max.Y > o.Min.Y {
+				return
+			}
+		}
+		taken = append(taken, box)
+		words(c, smallFont, black, at.X, at.Y, 0, text)
+	})
+}
+
+// dropNegative and dropFractions take away ticks that no count or duration can have.
+func dropNegative(a *plot.Axis) {
+	keepTicks(a, func(v float64) bool { return v >= 0 })
+}
+
+func dropFractions(a *plot.Axis) {
+	keepTicks(a, func(v float64) bool { return v >= 0 && v == math.Trunc(v) })
+}
+
+func keepTicks(a *plot.Axis, keep func(float64) bool) {
+	var kept plot.ConstantTicks
+	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+		if keep(t.Value) {
+			kept = append(kept, t)
+		}
+	}
+	a.Tick.Marker = kept
+}

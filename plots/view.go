@@ -1,0 +1,127 @@
+package plots
+
+import "brokersim/sim"
+
+const (
+	binCount   = 4096
+	cloudCols  = 2048
+	cloudK     = 4 // rows to the octave: 2^4
+	cloudRows  = 512
+	cloudLimit = 40_000
+)
+
+// view is what is kept of a stretch of time that begins at origin: bins, and
+// a thinned cloud of accepted sends.
+type view struct {
+	bins
+	cloud
+}
+
+func newView(origin, width sim.Time) *view {
+	return &view{
+		bins:  bins{origin: origin, width: width, b: make([]bin, binCount)},
+		cloud: cloud{from: origin, seen: newCells(cloudCols, 2*cloudRows, int64(width)*binCount/cloudCols, 1)},
+	}
+}
+
+// bin sums up a short time: queue lengths after changes in it, and the longest
+// of the lock holds that ended in it.
+type bin struct {
+	changes          int32
+	qmin, qmax, last int32
+	held, heldTo     sim.Time
+}
+
+func (b *bin) queue(length int32) {
+	b.merge(&bin{changes: 1, qmin: length, qmax: length, last: length})
+}
+
+func (b *bin) lock(from, to sim.Time) {
+	if to-from > b.held {
+		b.held, b.heldTo = to-from, to
+	}
+}
+
+// merge adds a later bin.
+func (b *bin) merge(o *bin) {
+	if o.changes > 0 {
+		if b.changes == 0 {
+			b.qmin, b.qmax = o.qmin, o.qmax
+		}
+		b.qmin, b.qmax, b.last = min(b.qmin, o.qmin), max(b.qmax, o.qmax), o.last
+		b.changes = max(b.changes, 1)
+	}
+	if o.held > b.held {
+		b.held, b.heldTo = o.held, o.heldTo
+	}
+}
+
+// bins is a row of bins of one width from origin on. The width doubles when
+// time runs beyond the last.
+type bins struct {
+	origin, width sim.Time
+	b             []bin
+}
+
+// at returns the bin of t >= origin.
+func (s *bins) at(t sim.Time) *bin {
+	for int((t-s.origin)/s.width) >= len(s.b) {
+		half := len(s.b) / 2
+		for i := range half {
+			s.b[i] = s.b[2*i]
+			s.b[i].merge(&s.b[2*i+1])
+		}
+		clear(s.b[half:])
+		s.width *= 2
+	}
+	return &s.b[(t-s.origin)/s.width]
+}
+
+// sample is an accepted send.
+type sample struct {
+	t       sim.Time // when the producer sent it
+	sojourn float32  // ms
+	status  bool     // stored, but not answered SUCCESS
+}
+
+// cloud is a thinned set of samples: the first in each cell of the grid.
+type cloud struct {
+	from    sim.Time
+	seen    *cells
+	samples []sample
+}
+
+func (c *cloud) add(s sample) {
+	xw := c.seen.xw
+	if !c.see(s) {
+		return
+	}
+	c.samples = append(c.samples, s)
+	for c.seen.xw > xw || len(c.samples) > cloudLimit {
+		if c.seen.xw == xw {
+			c.seen.xw *= 2
+		}
+		xw = c.seen.xw
+		c.thin()
+	}
+}
+
+func (c *cloud) see(s sample) bool {
+	row := logRow(int64(s.sojourn*1000), cloudK, cloudRows)
+	if s.status {
+		row += cloudRows
+	}
+	return c.seen.add(int64(s.t-c.from), row)
+}
+
+// thin keeps the first sample of each cell, now that cells are wider.
+func (c *cloud) thin() {
+	clear(c.seen.bits)
+	kept := c.samples[:0]
+	for _, s := range c.samples {
+		if c.see(s) {
+			kept = append(kept, s)
+		}
+	}
+	c.samples = kept
+}

@@ -1,0 +1,114 @@
+package plots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Figure is one of the figures of a run.
+type Figure uint8
+
+// The figures, named by String as their files are.
+const (
+	IncidentTimeline Figure = iota
+	QueueLock
+	LatencySpectrum
+	Rejected
+	figures
+)
+
+func (f Figure) String() string {
+	return [...]string{"incident-timeline", "queue-lock", "latency-spectrum", "rejected"}[f]
+}
+
+var painters = [figures]func(draw.Canvas, *Input){timeline, queueLock, spectrum, sweptSends}
+
+// PNG returns a figure as an image of 1200 x 700 px.
+func PNG(f Figure, in Input) ([]byte, error) {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(96))
+	if err := paint(f, draw.New(canvas), in); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(&b, canvas.Image()); err != nil {
+		return nil, fmt.Errorf("figure %v: %w", f, err)
+	}
+	return b.Bytes(), nil
+}
+
+// SVG returns a figure as an SVG document. Its text stays text, in Liberation Sans
+// or what has the same widths.
+func SVG(f Figure, in Input) ([]byte, error) {
+	canvas := vgsvg.New(width, height)
+	if err := paint(f, draw.New(canvas), in); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("figure %v: %w", f, err)
+	}
+	return bytes.ReplaceAll(b.Bytes(),
+		[]byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+}
+
+func paint(f Figure, c draw.Canvas, in Input) error {
+	switch {
+	case f >= figures:
+		return fmt.Errorf("figure %d: want one of 0 to %d", f, figures-1)
+	case in.Recorder == nil:
+		return fmt.Errorf("figure %v: no recorder", f)
+	}
+	painters[f](c, &in)
+	return nil
+}
+
+// Write makes all figures in a folder, which it creates if need be, and returns
+// their paths in order. A file is replaced only by a complete one.
+func Write(dir string, in Input) (paths []string, err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	for f := range figures {
+		for _, format := range []struct {
+			ext    string
+			render func(Figure, Input) ([]byte, error)
+		}{{".png", PNG}, {".svg", SVG}} {
+			data, err := format.render(f, in)
+			if err != nil {
+				return paths, err
+			}
+			path := filepath.Join(dir, f.String()+format.ext)
+			if err := replace(path, data); err != nil {
+				return paths, err
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// replace writes a file beside path and renames it.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
