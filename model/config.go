@@ -14,7 +14,7 @@ type Config struct {
 	Title      string
 	Seed       uint64
 	Duration   sim.Time // arrivals stop here; what is in the system is then served to its end
-	Warmup     sim.Time // observations before it are not counted in the statistics
+	Warmup     sim.Time // sends before it are simulated but not counted
 	Broker     Settings
 	Machine    Machine
 	Costs      Costs
@@ -23,6 +23,11 @@ type Config struct {
 	Producers  []Producer
 	Loads      []Load
 	Thresholds []Threshold
+
+	// Recorded says that the arrivals are instants at the codec thread, taken
+	// from a recording: no network, freeze or wait for a core comes before
+	// them, and windows of stalls end when they say.
+	Recorded bool
 }
 
 // Settings are the broker.conf keys that the model reads, already defaulted
@@ -61,6 +66,7 @@ type Machine struct {
 	Cores      int
 	WallPhase  sim.Time // sub-ms part of the wall clock at time 0, [0, 1ms); Absent: drawn
 	SweepPhase sim.Time // first sweep's nominal time, [0, 10ms); Absent: drawn
+	Quantum    sim.Time // how long a thread keeps a core that others wait for
 }
 
 // Costs are the processor times of the path, each a distribution in ns.
@@ -70,8 +76,8 @@ type Costs struct {
 	Handoff     variate.Dist // wake-up of an idle worker
 	Process     variate.Dist // taken to put lock asked for
 	Finish      variate.Dist // unlock to processRequest returned
-	Answer      variate.Dist // sweeper: answering one request
-	FirstAnswer variate.Dist // sweeper: extra of the first answer of a sweep
+	FirstAnswer variate.Dist // sweeper: the first answer of a sweep, which wakes the connection's IO thread
+	Answer      variate.Dist // sweeper: each further answer
 	SweepLag    variate.Dist // lateness of a sweep on an idle machine
 }
 

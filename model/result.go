@@ -20,6 +20,7 @@ type Result struct {
 	Errors         []ErrorLine     `json:"errors"`
 	Thresholds     []ThresholdMark `json:"thresholds"`
 	Warnings       []string        `json:"warnings"`
+	Queues         []LoadCounts    `json:"queues,omitempty"` // the other swept queues, where a scenario loads them
 }
 
 // ScenarioRef names the scenario a result came from.

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"brokersim/sim"
+	"brokersim/sim/variate"
+)
+
+// ErrBooks is returned when a run's books don't add up: arrivals are not the
+// sum of the outcomes and what is in the system, or an attempt's times are
+// out of order. It is a fault of the model, never of the scenario.
+var ErrBooks = errors.New("books don't add up")
+
+// Broker is one replication: the broker, its producers and its clock.
+type Broker struct {
+	cfg    *Config
+	traits Traits
+	eng    *sim.Engine
+	clock  WallClock
+	obs    Observer
+	fp     sim.Fingerprint
+
+	producers []producer
+	attempts  ledger
+	books     books
+
+	queue    *Queue // the send queue
+	workers  []worker
+	idle     fifo // workers that wait for work, longest first
+	lock     putLock
+	sweeper  sweeper
+	loads    []load
+	cpu      cpu
+	freezes  []stallSource
+	frozen   sim.Time // broker threads stand still until then
+	frozenAt sim.Time
+
+	appendStalls stallSet
+	append       sampler
+	decode       sampler
+	handoff      sampler
+	process      sampler
+	finish       sampler
+	network      sampler
+}
+
+// Event kinds. At one instant what frees comes first, then what judges, then
+// what arrives: completions, sweeps, arrivals, workers that take.
+var (
+	evFreeze     = sim.MakeKind(0, 0) // arg: index of the freeze
+	evUnlock     = sim.MakeKind(1, 0) // arg: worker
+	evDone       = sim.MakeKind(1, 1) // arg: worker
+	evLockRetry  = sim.MakeKind(1, 2) // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone   = sim.MakeKind(1, 3) // arg: load
+	evSweep      = sim.MakeKind(2, 0)
+	evSweepNext  = sim.MakeKind(2, 1)
+	evArrive     = sim.MakeKind(3, 0) // arg: producer
+	evOffer      = sim.MakeKind(3, 1) // arg: attempt
+	evLoadArrive = sim.MakeKind(3, 2) // arg: load
+	evTake       = sim.MakeKind(4, 0) // arg: worker woken by the queue
+	evLockReq    = sim.MakeKind(4, 1) // arg: worker
+)
+
+// New returns replication number replication (from 0) of a configuration.
+func New(cfg *Config, replication int, obs Observer) (*Broker, error) {
+	traits, err := TraitsOf(cfg.Broker.Release)
+	if err != nil {
+		return nil, err
+	}
+	streams := sim.Streams{Seed: cfg.Seed, Replication: uint64(replication)}
+	b := &Broker{
+		cfg:    cfg,
+		traits: traits,
+		eng:    sim.NewEngine(sim.Never, eventLimit),
+		obs:    obs,
+		queue:  NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity)),
+	}
+	b.clock.Phase = cfg.Machine.WallPhase
+	if b.clock.Phase == Absent {
+		b.clock.Phase = sim.Time(streams.Stream("wall phase").Uint64() % uint64(sim.Millisecond))
+	}
+	b.append = newSampler(cfg.Store.Append, streams.Stream("append"))
+	b.decode = newSampler(cfg.Costs.Decode, streams.Stream("decode"))
+	b.handoff = newSampler(cfg.Costs.Handoff, streams.Stream("handoff"))
+	b.process = newSampler(cfg.Costs.Process, streams.Stream("process"))
+	b.finish = newSampler(cfg.Costs.Finish, streams.Stream("finish"))
+	b.network = newSampler(cfg.Costs.Network, streams.Stream("network"))
+	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
+	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
+	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
+	for i := range b.workers {
+		b.idle.push(uint32(i))
+	}
+	b.initStalls(streams)
+	b.initSweeper(streams)
+	b.initProducers(streams)
+	b.initLoads(streams)
+	return b, nil
+}
+
+// eventLimit stops a run that schedules without end: about an hour of real
+// time, far beyond what scenarios are allowed to ask for.
+const eventLimit = 20_000_000_000
+
+// Run simulates to the end: arrivals until Duration, then what is in the
+// system is served out. When ctx ends first the error is ctx's, and what was
+// computed so far is in Stats.
+func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
+	const strideMask = 1<<14 - 1
+	for n := uint64(1); ; n++ {
+		kind, arg, ok := b.eng.Next()
+		if !ok {
+			break
+		}
+		if n&strideMask == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(b.eng.Now())
+			}
+		}
+		if b.frozen > b.eng.Now() && kind != evFreeze {
+			if !(b.cfg.Recorded && kind == evArrive) {
+				b.eng.At(b.frozen, kind, arg)
+				continue
+			}
+		}
+		switch kind {
+		case evArrive:
+			b.arrive(int(arg))
+		case evOffer:
+			b.offer(int64(arg))
+		case evTake:
+			b.woken(uint32(arg))
+		case evLockReq:
+			b.requestLock(uint32(arg))
+		case evLockRetry:
+			b.retryLock(uint32(arg))
+		case evUnlock:
+			b.unlock(uint32(arg))
+		case evDone:
+			b.done(uint32(arg))
+		case evSweep:
+			b.sweepBegins()
+		case evSweepNext:
+			b.sweepNext()
+		case evLoadArrive:
+			b.loadArrive(int(arg))
+		case evLoadDone:
+			b.loadDone(int(arg))
+		case evFreeze:
+			b.freeze(int(arg))
+		}
+		if b.books.err != nil || b.books.open == 0 {
+			break
+		}
+	}
+	if err := b.eng.Err(); err != nil {
+		return fmt.Errorf("at %v: %w", b.eng.Now(), err)
+	}
+	return b.checkBooks()
+}
+
+// Fingerprint hashes the trajectory so far: time, event, request, outcome.
+func (b *Broker) Fingerprint() sim.Fingerprint { return b.fp }
+
+// Now is the virtual time reached.
+func (b *Broker) Now() sim.Time { return b.eng.Now() }
+
+// Events is the number of events handled.
+func (b *Broker) Events() uint64 { return b.eng.Events() }
+
+// sampler draws whole ns from a distribution; a constant costs no draw.
+type sampler struct {
+	dist     variate.Dist
+	stream   *sim.Stream
+	constant sim.Time
+}
+
+func newSampler(d variate.Dist, s *sim.Stream) sampler {
+	if d == nil {
+		return sampler{}
+	}
+	if c, ok := d.(variate.Constant); ok {
+		return sampler{constant: sim.Time(variate.Round(c.Mean()))}
+	}
+	return sampler{dist: d, stream: s}
+}
+
+func (s *sampler) draw() sim.Time {
+	if s.dist == nil {
+		return s.constant
+	}
+	return variate.DrawTime(s.dist, s.stream)
+}

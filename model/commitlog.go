@@ -1,0 +1,109 @@
+package model
+
+import "brokersim/sim"
+
+// putLock is CommitLog.putMessageLock: who holds it and who waits.
+type putLock struct {
+	state   LockState
+	held    bool
+	spin    bool
+	waiting fifo
+	stream  *sim.Stream
+}
+
+func (l *putLock) init(spin bool, stream *sim.Stream) { l.spin, l.stream = spin, stream }
+
+// spinning is the number of threads that burn a core each while they wait.
+func (l *putLock) spinning() int {
+	if l.spin {
+		return l.waiting.n
+	}
+	return 0
+}
+
+// requestLock is the send thread before the put lock: the store's checks
+// first, among them isOSPageCacheBusy, whose answer is [PC_SYNCHRONIZED]
+// (facts §3.2).
+func (b *Broker) requestLock(w uint32) {
+	a := b.attempts.at(b.workers[w].seq)
+	now := b.eng.Now()
+	a.status = b.check(a)
+	if !a.status.Stored() {
+		b.eng.At(now+b.finish.draw(), evDone, uint64(w))
+		return
+	}
+	a.LockReq = now
+	if b.lock.held {
+		b.lock.waiting.push(w)
+		return
+	}
+	b.locked(w)
+}
+
+func (b *Broker) check(a *attempt) PutStatus {
+	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
+	illegal := b.traits.Illegal(a.Body, b.cfg.Broker.MaxMessageSize)
+	switch {
+	case busy:
+		return PutOSPageCacheBusy
+	case illegal:
+		return PutMessageIllegal
+	default:
+		return PutOK
+	}
+}
+
+// locked appends: beginTimeInLock, then the record's bytes go to the page
+// cache, which is where a stall holds the lock.
+func (b *Broker) locked(w uint32) {
+	now := b.eng.Now()
+	a := b.attempts.at(b.workers[w].seq)
+	b.lock.held = true
+	b.lock.state.Acquired(b.clock.Ms(now))
+	a.Lock, a.App0 = now, now
+	end := b.appendStalls.end(now, now+b.append.draw()+b.cfg.Store.Delay)
+	if end.stalled {
+		if !b.cfg.Recorded {
+			end.at += b.cpu.wait(b.lock.spinning())
+		}
+		if b.obs.Stall != nil {
+			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq})
+		}
+	}
+	b.eng.At(end.at, evUnlock, uint64(w))
+}
+
+// unlock ends the append and passes the lock on.
+func (b *Broker) unlock(w uint32) {
+	now := b.eng.Now()
+	a := b.attempts.at(b.workers[w].seq)
+	a.App1, a.Unlock = now, now
+	b.mark(evUnlock, a.Seq)
+	if b.obs.Lock != nil {
+		b.obs.Lock(a.Lock, now)
+	}
+	b.lock.held = false
+	b.lock.state.Released()
+	b.eng.At(now+b.finish.draw(), evDone, uint64(w))
+	if b.lock.waiting.n == 0 {
+		return
+	}
+	if b.lock.spin {
+		// Whichever of the spinning threads sees it first: no order.
+		b.locked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))
+		return
+	}
+	// ReentrantLock, non-fair: the longest waiter is woken, and a newcomer
+	// may get the lock before it runs (facts §6.2).
+	next := b.lock.waiting.ring[b.lock.waiting.head]
+	b.eng.At(now+b.handoff.draw(), evLockRetry, uint64(next))
+}
+
+// retryLock is a parked thread, woken: it takes the lock or parks again.
+func (b *Broker) retryLock(w uint32) {
+	if b.lock.held || b.lock.waiting.n == 0 || b.lock.waiting.ring[b.lock.waiting.head] != w {
+		return
+	}
+	b.lock.waiting.pop()
+	b.locked(w)
+}

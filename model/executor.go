@@ -1,0 +1,114 @@
+package model
+
+import "brokersim/sim"
+
+// worker is a send thread (SendMessageThread_n).
+type worker struct{ seq int64 }
+
+// signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
+// into an empty queue signals one taker, and each taker that leaves something
+// behind signals the next. A worker that is just done may be there first.
+func (b *Broker) signal() {
+	if w, ok := b.idle.pop(); ok {
+		b.eng.At(b.eng.Now()+b.handoff.draw()+b.cpu.wait(b.lock.spinning()), evTake, uint64(w))
+	}
+}
+
+// woken is an idle worker that has got a core.
+func (b *Broker) woken(w uint32) {
+	if !b.take(w) {
+		b.idle.push(w)
+	}
+}
+
+// take gives the worker the head of the queue. What was taken is never
+// rejected for its age any more (facts §1.4).
+func (b *Broker) take(w uint32) bool {
+	head, ok := b.queue.Poll()
+	if !ok {
+		return false
+	}
+	now := b.eng.Now()
+	a := b.attempts.at(int64(head.ID))
+	a.Deq, a.Worker = now, int32(w)+1
+	b.mark(evTake, a.Seq)
+	b.queueChanged()
+	if b.queue.Len() > 0 {
+		b.signal()
+	}
+	b.workers[w].seq = a.Seq
+	b.eng.At(now+b.process.draw(), evLockReq, uint64(w))
+	return true
+}
+
+// done is the worker after processRequest: the answer is written, and the
+// next request taken at once if there is one.
+func (b *Broker) done(w uint32) {
+	a := b.attempts.at(b.workers[w].seq)
+	a.Done = b.eng.Now()
+	code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize)
+	b.answer(a, outcome, code)
+	if !b.take(w) {
+		b.idle.push(w)
+	}
+}
+
+// fifo is a queue of worker numbers.
+type fifo struct {
+	ring    []uint32
+	head, n int
+}
+
+func (f *fifo) push(w uint32) {
+	if f.n == len(f.ring) {
+		ring := make([]uint32, max(8, 2*len(f.ring)))
+		for i := range f.n {
+			ring[i] = f.ring[(f.head+i)%len(f.ring)]
+		}
+		f.ring, f.head = ring, 0
+	}
+	f.ring[(f.head+f.n)&(len(f.ring)-1)] = w
+	f.n++
+}
+
+func (f *fifo) pop() (uint32, bool) {
+	if f.n == 0 {
+		return 0, false
+	}
+	w := f.ring[f.head]
+	f.head = (f.head + 1) & (len(f.ring) - 1)
+	f.n--
+	return w, true
+}
+
+// removeAt takes out the i-th (from the head) and closes the gap.
+func (f *fifo) removeAt(i int) uint32 {
+	mask := len(f.ring) - 1
+	w := f.ring[(f.head+i)&mask]
+	for ; i > 0; i-- {
+		f.ring[(f.head+i)&mask] = f.ring[(f.head+i-1)&mask]
+	}
+	f.head = (f.head + 1) & mask
+	f.n--
+	return w
+}
+
+// cpu is the machine's cores as far as the model needs them: threads that
+// spin for the put lock keep a core each, and whoever else wants to run then
+// waits for its turn.
+type cpu struct {
+	cores   int
+	quantum sim.Time
+	stream  *sim.Stream
+}
+
+// wait is how long a thread that becomes ready waits for a core while so
+// many threads spin: nothing while a core is free, else its turn in a round
+// over the spinning threads, a quantum each, which it joins at random.
+func (c *cpu) wait(spinning int) sim.Time {
+	if spinning < c.cores {
+		return 0
+	}
+	round := c.quantum * sim.Time(spinning) / sim.Time(c.cores)
+	return round/2 + sim.Time(c.stream.Uint64()%uint64(round+1))
+}

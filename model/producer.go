@@ -1,0 +1,93 @@
+package model
+
+import (
+	"fmt"
+
+	"brokersim/sim"
+	"brokersim/sim/variate"
+)
+
+// producer is an open-loop source of sends over one connection: arrivals
+// never wait for answers.
+type producer struct {
+	spec     *Producer
+	process  variate.Process
+	body     sampler
+	nextSend sim.Time
+	last     sim.Time // arrival of the one before: a connection keeps order
+}
+
+func (b *Broker) initProducers(streams sim.Streams) {
+	b.producers = make([]producer, len(b.cfg.Producers))
+	for i := range b.producers {
+		spec := &b.cfg.Producers[i]
+		name := spec.Name
+		if name == "" {
+			name = fmt.Sprint(i)
+		}
+		p := &b.producers[i]
+		p.spec = spec
+		p.process = spec.Arrivals.Start(streams.Stream("arrivals " + name))
+		p.body = newSampler(spec.Body, streams.Stream("body "+name))
+		b.books.open++
+		b.nextArrival(i)
+	}
+}
+
+// nextArrival schedules the producer's next send; a producer that has no more
+// closes.
+func (b *Broker) nextArrival(i int) {
+	p := &b.producers[i]
+	at, ok := p.process.Next()
+	if !ok || at >= b.cfg.Duration && !b.cfg.Recorded {
+		b.books.open--
+		return
+	}
+	p.nextSend = at
+	if !b.cfg.Recorded {
+		at = max(p.last, at+b.network.draw()+b.cpu.wait(b.lock.spinning()))
+		p.last = at
+	}
+	b.eng.At(at, evArrive, uint64(i))
+}
+
+// arrive is the codec thread: rejectRequest, then decoding.
+func (b *Broker) arrive(i int) {
+	p := &b.producers[i]
+	now := b.eng.Now()
+	a := b.attempts.open()
+	a.Send, a.Arrive, a.Body, a.producer = p.nextSend, now, int64(p.body.draw()), int32(i)
+	b.books.open++
+	b.books.arrived++
+	b.mark(evArrive, a.Seq)
+	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills) {
+		b.answer(a, RejectRequest, CodeSystemBusy)
+	} else {
+		b.eng.At(now+b.decode.draw(), evOffer, uint64(a.Seq))
+	}
+	b.nextArrival(i)
+}
+
+// offer hands the request to the send executor: createTimestamp, then the
+// bounded queue.
+func (b *Broker) offer(seq int64) {
+	a := b.attempts.at(seq)
+	now := b.eng.Now()
+	a.Enq, a.CreateMs = now, b.clock.Ms(now)
+	empty := b.queue.Len() == 0
+	if !b.queue.Offer(Waiting{uint64(seq), a.CreateMs}) {
+		b.answer(a, Overload, CodeSystemBusy)
+		return
+	}
+	a.QlenEnq = int32(b.queue.Len())
+	b.queueChanged()
+	if empty {
+		b.signal()
+	}
+}
+
+func (b *Broker) queueChanged() {
+	if b.obs.Queue != nil {
+		b.obs.Queue(b.eng.Now(), b.queue.Len())
+	}
+}

@@ -1,0 +1,26 @@
+package model
+
+// LockState is what isOSPageCacheBusy sees of the put lock: beginTimeInLock,
+// the wall-clock ms at which the present holder got it. It knows neither the
+// threads that wait nor how long they have waited (facts §4).
+type LockState struct {
+	held    bool
+	beginMs int64
+}
+
+// pageCacheBusyMsMax is the age from which a held lock counts as not busy
+// again (DefaultMessageStore.isOSPageCacheBusy; facts §4).
+const pageCacheBusyMsMax = 10_000_000
+
+// Acquired notes that a put got the lock at nowMs.
+func (l *LockState) Acquired(nowMs int64) { l.held, l.beginMs = true, nowMs }
+
+// Released notes that the holder reset beginTimeInLock.
+func (l *LockState) Released() { l.held = false }
+
+// Busy is isOSPageCacheBusy: timeoutMs < age of the present holder <
+// 10,000,000 ms, both bounds strict (facts §4).
+func (l *LockState) Busy(nowMs, timeoutMs int64) bool {
+	age := nowMs - l.beginMs
+	return l.held && timeoutMs < age && age < pageCacheBusyMsMax
+}

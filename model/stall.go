@@ -1,0 +1,139 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"brokersim/sim"
+)
+
+// stallSet holds the stalls of one place (append or sweep) and says how long
+// what begins there lasts.
+type stallSet struct {
+	once    []onceStall // by at, those passed removed
+	windows []window    // by from
+	next    int         // windows before it are over
+	recurs  []stallSource
+}
+
+type onceStall struct {
+	at     sim.Time
+	length sampler
+}
+
+type window struct{ from, until sim.Time }
+
+// stallSource is a recurring stall.
+type stallSource struct {
+	at     sim.Time // next
+	every  sampler
+	once   bool
+	length sampler
+	until  sim.Time // Absent: length
+}
+
+type stallEnd struct {
+	at      sim.Time
+	stalled bool
+}
+
+func (b *Broker) initStalls(streams sim.Streams) {
+	for i := range b.cfg.Stalls {
+		spec := &b.cfg.Stalls[i]
+		stream := streams.Stream("stall " + itoa(i))
+		every := newSampler(spec.Every, stream)
+		length := newSampler(spec.For, stream)
+		first := spec.At
+		if spec.Every != nil && first == Absent {
+			first = every.draw()
+		}
+		if spec.Where == StallProcess {
+			b.freezes = append(b.freezes, stallSource{first, every, spec.Every == nil, length, spec.Until})
+			b.eng.At(first, evFreeze, uint64(len(b.freezes)-1))
+			continue
+		}
+		set := &b.appendStalls
+		if spec.Where == StallSweep {
+			set = &b.sweeper.stalls
+		}
+		switch {
+		case spec.Every != nil:
+			set.recurs = append(set.recurs, stallSource{at: first, every: every, length: length, until: Absent})
+		case spec.Until != Absent:
+			set.windows = append(set.windows, window{first, spec.Until})
+		default:
+			set.once = append(set.once, onceStall{first, length})
+		}
+	}
+	b.appendStalls.sort()
+	b.sweeper.stalls.sort()
+}
+
+func (s *stallSet) sort() {
+	slices.SortStableFunc(s.once, func(a, b onceStall) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(s.windows, func(a, b window) int { return cmp.Compare(a.from, b.from) })
+}
+
+// end is when something that begins now and would last to base really ends.
+//
+// A stall of a given length is served in full by the first that begins at or
+// after its time; a window holds what begins inside until it closes. A
+// recurring stall that would begin during a stall of its own doesn't.
+func (s *stallSet) end(now, base sim.Time) stallEnd {
+	end := stallEnd{at: base}
+	for len(s.once) > 0 && s.once[0].at <= now {
+		end.at += s.once[0].length.draw()
+		end.stalled = true
+		s.once = s.once[1:]
+	}
+	for i := range s.recurs {
+		r := &s.recurs[i]
+		if r.at > now {
+			continue
+		}
+		end.at += r.length.draw()
+		end.stalled = true
+		r.skipTo(end.at)
+	}
+	for s.next < len(s.windows) && s.windows[s.next].until <= now {
+		s.next++
+	}
+	for i := s.next; i < len(s.windows) && s.windows[i].from <= now; i++ {
+		if w := s.windows[i]; w.until > now {
+			end.at = max(end.at, w.until)
+			end.stalled = true
+		}
+	}
+	return end
+}
+
+// skipTo advances to the first occurrence after t.
+func (r *stallSource) skipTo(t sim.Time) {
+	if r.every.dist == nil {
+		r.at += (max(0, t-r.at)/r.every.constant + 1) * r.every.constant
+		return
+	}
+	for r.at <= t {
+		r.at += max(1, r.every.draw())
+	}
+}
+
+// freeze stops every thread of the broker: what becomes due meanwhile happens
+// when it ends, in the order in which it became due. What passes outside the
+// broker (a stalled append, the network) goes on.
+func (b *Broker) freeze(i int) {
+	f := &b.freezes[i]
+	now := b.eng.Now()
+	end := f.until
+	if end == Absent {
+		end = now + f.length.draw()
+	}
+	b.frozen = max(b.frozen, end)
+	if b.obs.Stall != nil {
+		b.obs.Stall(StallRecord{StallProcess, now, end, Absent})
+	}
+	if !f.once {
+		f.skipTo(end)
+		b.eng.At(f.at, evFreeze, uint64(i))
+	}
+}

@@ -1,0 +1,180 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"brokersim/sim"
+	"brokersim/sim/stat"
+)
+
+// Confidence is that of every interval in a Result.
+const Confidence = 0.95
+
+// Study gathers replications of one scenario, added in their order, into a
+// Result. Its size doesn't depend on their number.
+type Study struct {
+	n           int
+	messages    MessageCounts
+	attempts    AttemptCounts
+	latency     pooled
+	waiting     pooled
+	period      pooled
+	first       *Stats // the only one, while there is one
+	classes     [][AttemptClasses]int64
+	loads       []LoadCounts
+	errors      []ErrorLine
+	fingerprint sim.Fingerprint
+	seconds     float64
+}
+
+// pooled is a Sample over replications.
+type pooled struct {
+	histogram stat.Histogram
+	clusters  stat.Clusters
+	means     []float64
+}
+
+func (p *pooled) add(s *Sample) {
+	p.histogram.Merge(&s.Histogram)
+	p.clusters.AddRun(&s.Clusters)
+	if s.Histogram.Count() > 0 {
+		p.means = append(p.means, s.Histogram.Mean())
+	}
+}
+
+// Add takes the statistics of the next replication, complete or not.
+func (s *Study) Add(b *Broker) {
+	stats := &b.books.counted
+	s.n++
+	s.messages.merge(stats.Messages)
+	s.attempts.merge(stats.Attempts)
+	s.latency.add(&stats.Latency)
+	s.waiting.add(&stats.Waiting)
+	s.period.add(&stats.Period)
+	var classes [AttemptClasses]int64
+	for c := range classes {
+		classes[c] = stats.Attempts.Count(AttemptClass(c))
+	}
+	s.classes = append(s.classes, classes)
+	for i, l := range b.Loads() {
+		if i == len(s.loads) {
+			s.loads = append(s.loads, LoadCounts{Queue: l.Queue})
+		}
+		s.loads[i].merge(l)
+	}
+	s.seconds += min(b.Now(), b.cfg.Duration).Seconds()
+	if s.n == 1 {
+		s.first = stats
+		s.errors = stats.Errors
+		s.fingerprint = b.fp
+		return
+	}
+	s.first = nil
+	s.fingerprint.Mix(uint64(b.fp))
+}
+
+func (c *LoadCounts) merge(o LoadCounts) {
+	c.Arrived += o.Arrived
+	c.Served += o.Served
+	c.TimeoutCleanQueue += o.TimeoutCleanQueue
+	c.Overload += o.Overload
+}
+
+// Result describes what was added; the caller fills in Version, Scenario,
+// Seed, Thresholds and Partial.
+func (s *Study) Result() *Result {
+	errors := s.errors
+	if errors == nil {
+		errors = []ErrorLine{}
+	}
+	const msPerNs = 1e-6
+	r := &Result{
+		Schema:         "brokersim.result/1",
+		Replications:   s.n,
+		Fingerprint:    fmt.Sprintf("%016x", uint64(s.fingerprint)),
+		VirtualSeconds: s.seconds,
+		Messages:       s.messages,
+		Attempts:       s.attempts,
+		LatencyMs:      s.Latency(msPerNs),
+		WaitingMs:      s.Waiting(msPerNs),
+		PeriodMs:       s.Period(),
+		Errors:         errors,
+		Thresholds:     []ThresholdMark{},
+		Warnings:       []string{},
+		Queues:         s.loads,
+	}
+	return r
+}
+
+// Latency, Waiting and Period summarise the three distributions.
+func (s *Study) Latency(scale float64) Summary {
+	return s.summary(&s.latency, func(x *Stats) *Sample { return &x.Latency }, scale)
+}
+
+// Waiting is the time in the send queue.
+func (s *Study) Waiting(scale float64) Summary {
+	return s.summary(&s.waiting, func(x *Stats) *Sample { return &x.Waiting }, scale)
+}
+
+// Period is the "period in queue" of swept attempts, in ms.
+func (s *Study) Period() Summary {
+	return s.summary(&s.period, func(x *Stats) *Sample { return &x.Period }, 1)
+}
+
+// LatencyHistogram and WaitingHistogram are the pooled ones, for figures.
+func (s *Study) LatencyHistogram() *stat.Histogram { return &s.latency.histogram }
+
+// WaitingHistogram is that of the time in the send queue.
+func (s *Study) WaitingHistogram() *stat.Histogram { return &s.waiting.histogram }
+
+func (s *Study) summary(p *pooled, of func(*Stats) *Sample, scale float64) Summary {
+	h := &p.histogram
+	out := Summary{Count: h.Count()}
+	if h.Count() == 0 {
+		return out
+	}
+	lo, hi := float64(h.Min())*scale, float64(h.Max())*scale
+	out.Min, out.Max = &lo, &hi
+	mean := stat.MeanInterval(p.means, Confidence)
+	quantile := func(q float64) *Estimate { return estimate(p.clusters.QuantileInterval(h, q, Confidence), scale) }
+	if s.first != nil {
+		one := of(s.first)
+		mean = one.Batches.Interval(Confidence)
+		quantile = func(q float64) *Estimate { return estimate(one.Clusters.QuantileInterval(h, q, Confidence), scale) }
+	}
+	mean.Value = h.Mean()
+	out.Mean = estimate(mean, scale)
+	out.P50, out.P90, out.P99, out.P999 = quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)
+	return out
+}
+
+func estimate(i stat.Interval, scale float64) *Estimate {
+	e := &Estimate{Value: i.Value * scale, Why: i.Why}
+	if i.OK() && !math.IsNaN(i.Lo) && !math.IsInf(i.Lo, 0) && !math.IsInf(i.Hi, 0) {
+		lo, hi := i.Lo*scale, i.Hi*scale
+		e.Lo, e.Hi = &lo, &hi
+	}
+	return e
+}
+
+// Fraction is the share of attempts whose class is among of, with its
+// interval: over replications, or over the batches of a single run.
+func (s *Study) Fraction(of func(AttemptClass) bool) stat.Interval {
+	if s.first != nil {
+		k, n := s.first.Outcomes.fraction(of)
+		return stat.ClusterFraction(k, n, Confidence)
+	}
+	var k, n []int64
+	for _, classes := range s.classes {
+		var hit, all int64
+		for c, x := range classes {
+			all += x
+			if of(AttemptClass(c)) {
+				hit += x
+			}
+		}
+		k, n = append(k, hit), append(n, all)
+	}
+	return stat.ClusterFraction(k, n, Confidence)
+}

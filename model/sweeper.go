@@ -1,0 +1,111 @@
+package model
+
+import "brokersim/sim"
+
+// sweeper is the thread that runs BrokerFastFailure at a fixed rate.
+type sweeper struct {
+	queues   []Swept
+	loads    []*load // by queue of the sweep; nil for the send queue
+	sweep    Sweep
+	n        int64
+	answered int // in this sweep
+	nominal  sim.Time
+	record   SweepRecord
+	lag      sampler
+	first    sampler // answer of a sweep
+	answer   sampler
+	stalls   stallSet
+}
+
+func (b *Broker) initSweeper(streams sim.Streams) {
+	s := &b.sweeper
+	s.lag = newSampler(b.cfg.Costs.SweepLag, streams.Stream("sweep lag"))
+	s.first = newSampler(b.cfg.Costs.FirstAnswer, streams.Stream("sweep first answer"))
+	s.answer = newSampler(b.cfg.Costs.Answer, streams.Stream("sweep answer"))
+	if !b.cfg.Broker.BrokerFastFailureEnable && b.traits.FastFailureSwitch {
+		return
+	}
+	s.queues = append(s.queues, Swept{SendQueue, b.queue, b.cfg.Broker.WaitTimeMillsInSendQueue})
+	s.nominal = b.cfg.Machine.SweepPhase
+	if s.nominal == Absent {
+		s.nominal = sim.Time(streams.Stream("sweep phase").Uint64() % uint64(SweepPeriod))
+	}
+	b.eng.At(s.nominal+s.lag.draw(), evSweep, 0)
+}
+
+// sweepBegins is one tick of the fixed rate; a stall of the sweeper holds it.
+func (b *Broker) sweepBegins() {
+	s := &b.sweeper
+	now := b.eng.Now()
+	if end := s.stalls.end(now, now); end.stalled {
+		if b.obs.Stall != nil {
+			b.obs.Stall(StallRecord{StallSweep, now, end.at, Absent})
+		}
+		if end.at > now {
+			b.eng.At(end.at, evSweep, 0)
+			return
+		}
+	}
+	s.n++
+	s.answered = 0
+	s.sweep = Sweep{}
+	s.record = SweepRecord{N: s.n, Nominal: s.nominal, Start: now, Qlen: b.queue.Len()}
+	b.sweepNext()
+}
+
+// sweepNext answers one request, which takes the sweeper time in which the
+// rest of the broker goes on; or ends the sweep.
+func (b *Broker) sweepNext() {
+	s := &b.sweeper
+	now := b.eng.Now()
+	nowMs := b.clock.Ms(now)
+	ans, ok := s.sweep.Next(s.queues, nowMs, b.lock.state.Busy(nowMs, b.cfg.Broker.OsPageCacheBusyTimeOutMills))
+	if !ok {
+		s.record.End = now
+		if b.obs.Sweep != nil && (b.obs.AllSweeps || s.record.PCBusy+s.record.Timeout > 0) {
+			b.obs.Sweep(s.record)
+		}
+		// Fixed rate: a sweep that is late or long doesn't move the schedule.
+		s.nominal += SweepPeriod
+		b.eng.At(max(now, s.nominal+s.lag.draw()+b.sweepWait()), evSweep, 0)
+		return
+	}
+	if ans.Queue == SendQueue {
+		a := b.attempts.at(int64(ans.ID))
+		a.Clean, a.Sweep, a.PeriodMs, a.Qsize = now, s.n, ans.PeriodMs, int64(ans.Size)
+		if ans.Outcome == PCBusyCleanQueue {
+			s.record.PCBusy++
+		} else {
+			s.record.Timeout++
+		}
+		b.queueChanged()
+		b.answer(a, ans.Outcome, CodeSystemBusy)
+	} else {
+		b.loadSwept(ans)
+	}
+	cost := &s.answer
+	if s.answered++; s.answered == 1 {
+		cost = &s.first
+	}
+	b.eng.At(now+cost.draw()+b.answerWait(), evSweepNext, 0)
+}
+
+// sweepWait is the wait for a core of a sweep that becomes due; answerWait
+// that of a sweeper that has used up its turn by answering. A thread that
+// sleeps most of the time gets a core soon when it wakes; one that works
+// while others spin is put behind them now and then.
+func (b *Broker) sweepWait() sim.Time {
+	w := b.cpu.wait(b.lock.spinning())
+	if w == 0 || b.cpu.stream.Float64() < 0.75 {
+		return 0
+	}
+	return w / 2
+}
+
+func (b *Broker) answerWait() sim.Time {
+	w := b.cpu.wait(b.lock.spinning())
+	if w == 0 || b.cpu.stream.Float64() < 0.985 {
+		return 0
+	}
+	return 2 * w
+}
