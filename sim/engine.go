@@ -64,7 +64,7 @@ func (e *Engine) Pending() int { return int(e.scheduled - e.handled) }
 
 // At schedules an event at t, Now <= t <= MaxTime, with arg <= ArgMax.
 func (e *Engine) At(t Time, k Kind, arg uint64) {
-	if t < e.now || t > MaxTime || arg > ArgMax || k >= Classes*KindsPerClass {
+	if uint64(t-e.now) > uint64(MaxTime-e.now) || arg > ArgMax || k >= Classes*KindsPerClass {
 		e.refuse(t, k, arg)
 		return
 	}
@@ -74,11 +74,12 @@ func (e *Engine) At(t Time, k Kind, arg uint64) {
 
 // After schedules an event d >= 0 after Now.
 func (e *Engine) After(d Time, k Kind, arg uint64) {
-	if d < 0 || d > MaxTime-e.now {
-		e.refuseDelay(d, k)
+	if uint64(d) > uint64(MaxTime-e.now) || arg > ArgMax || k >= Classes*KindsPerClass {
+		e.refuseDelay(d, k, arg)
 		return
 	}
-	e.At(e.now+d, k, arg)
+	e.scheduled++
+	e.q.push(event{uint64(e.now+d)<<4 | uint64(k/KindsPerClass), uint64(k)<<48 | arg}, uint64(e.now)<<4)
 }
 
 // Next advances the clock to the next event and returns it. It returns false
@@ -137,12 +138,15 @@ func (e *Engine) refuse(t Time, k Kind, arg uint64) {
 	}
 }
 
-func (e *Engine) refuseDelay(d Time, k Kind) {
-	if d < 0 {
+func (e *Engine) refuseDelay(d Time, k Kind, arg uint64) {
+	switch {
+	case d < 0:
 		e.fail(fmt.Errorf("event of kind %v scheduled %v after %v: %w", k, d, e.now, ErrNegativeDelay))
-		return
+	case d > MaxTime-e.now:
+		e.fail(fmt.Errorf("event of kind %v scheduled %v after %v, want at most %v: %w", k, d, e.now, MaxTime, ErrOverflow))
+	default:
+		e.refuse(e.now+d, k, arg)
 	}
-	e.fail(fmt.Errorf("event of kind %v scheduled %v after %v, want at most %v: %w", k, d, e.now, MaxTime, ErrOverflow))
 }
 
 func (e *Engine) fail(err error) {

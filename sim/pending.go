@@ -13,6 +13,7 @@ const (
 
 	chunkLen = 31 // a chunk is 512 bytes
 	nearCap  = 64 // a power of two, so that indices can be masked; > chunkLen
+	shortRun = 12 // up to here near is updated without branches
 	loadMax  = 24 // a bucket up to this size is sorted, not scattered; <= chunkLen
 )
 
@@ -69,17 +70,30 @@ func (q *pending) push(ev event, floor uint64) {
 		q.put(ev)
 		return
 	}
-	if q.n == nearCap || q.base == q.nearEnd {
+	n := q.n
+	if n == nearCap || q.base == q.nearEnd {
 		q.pushSlow(ev, floor)
 		return
 	}
-	i := q.n
-	q.n++
-	for i > 0 && q.near[(i-1)&(nearCap-1)].key <= ev.key {
-		q.near[i&(nearCap-1)] = q.near[(i-1)&(nearCap-1)]
-		i--
+	q.n = n + 1
+	if n <= shortRun {
+		// Where a new event belongs can't be predicted. Each event moves up by
+		// whether it comes before the new one, without a branch.
+		at := uint64(0)
+		for i := n - 1; i >= 0; i-- {
+			x := q.near[i&(nearCap-1)]
+			_, after := bits.Sub64(ev.key, x.key, 0)
+			q.near[(i+1-int(after))&(nearCap-1)] = x
+			at += after
+		}
+		q.near[at&(nearCap-1)] = ev
+		return
 	}
-	q.near[i&(nearCap-1)] = ev
+	for n > 0 && q.near[(n-1)&(nearCap-1)].key <= ev.key {
+		q.near[n&(nearCap-1)] = q.near[(n-1)&(nearCap-1)]
+		n--
+	}
+	q.near[n&(nearCap-1)] = ev
 }
 
 func (q *pending) pushSlow(ev event, floor uint64) {

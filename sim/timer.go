@@ -16,7 +16,7 @@ const sweepMin = 64
 
 // StartTimer schedules a cancellable event at t >= Now.
 func (e *Engine) StartTimer(t Time, k Kind, arg uint64) Timer {
-	if t < e.now || t > MaxTime || arg > ArgMax || k >= Classes*KindsPerClass {
+	if uint64(t-e.now) > uint64(MaxTime-e.now) || arg > ArgMax || k >= Classes*KindsPerClass {
 		e.refuse(t, k, arg)
 		return Timer{}
 	}
