@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// axis is a range with its label, ticks and scale.
+// axis is a range with its ticks and scale.
 type axis struct {
-	label    string
 	min, max float64
 	ticks    []plot.Tick
 	log      bool
@@ -19,7 +18,6 @@ type axis struct {
 
 func (a axis) apply(to *plot.Axis) {
 	to.Min, to.Max = a.min, a.max
-	to.Label.Text = a.label
 	to.Label.TextStyle.Font = labelFont
 	to.Label.Padding = 5
 	to.Tick.Label.Font = smallFont
@@ -34,14 +32,14 @@ func (a axis) apply(to *plot.Axis) {
 
 // linear is an axis of at most about n labelled ticks at 1, 2 or 5 times a
 // power of ten.
-func linear(label string, from, to float64, n int) axis {
+func linear(from, to float64, n int) axis {
 	if !finite(from) || !finite(to) {
 		from, to = 0, 1
 	}
 	if to <= from {
 		to = from + math.Max(1, math.Abs(from)/10)
 	}
-	a := axis{label: label, min: from, max: to}
+	a := axis{min: from, max: to}
 	step := niceStep((to - from) / float64(n))
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	first := math.Ceil(from/step - 1e-9)
@@ -69,14 +67,14 @@ func niceStep(step float64) float64 {
 // logarithmic is an axis labelled at powers of ten, at 2 and 5 as well where
 // there are few. Ticks stay within [from, to]; the axis begins foot times its
 // length lower, to leave room below the data.
-func logarithmic(label string, from, to, foot float64) axis {
+func logarithmic(from, to, foot float64) axis {
 	if !finite(from) || !finite(to) || from <= 0 {
 		from, to = 0.01, 1
 	}
 	if to <= from {
 		from, to = from/2, from*2
 	}
-	a := axis{label: label, min: from * math.Pow(from/to, foot), max: to, log: true}
+	a := axis{min: from * math.Pow(from/to, foot), max: to, log: true}
 	few := math.Log10(to/from) < 2.2
 	lo, hi := int(math.Floor(math.Log10(from)))-1, int(math.Ceil(math.Log10(to)))
 	every := 1 + (hi-lo)/9

@@ -1,8 +1,10 @@
 package plots
 
 import (
+	"cmp"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -50,7 +52,7 @@ func circle(p vg.Path, at vg.Point, r vg.Length) vg.Path {
 const (
 	// Up to so many marks of a kind have their shape; more are drawn as
 	// rectangles of joined cells.
-	shapedLimit = 2500
+	shapedLimit = 4000
 	cellSide    = vg.Length(1.5) // 2 px
 	// So many rectangles at most, else cells grow: an SVG stays small.
 	rectangleLimit = 5000
@@ -62,6 +64,7 @@ type markSet struct {
 	area  vg.Rectangle
 	at    []vg.Point
 	cells *cells // of cellSide, when there are too many for shapes
+	n     int
 }
 
 func newMarkSet(m mark, area vg.Rectangle) *markSet { return &markSet{mark: m, area: area} }
@@ -71,6 +74,7 @@ func (s *markSet) add(x, y vg.Length) {
 	if !(x >= s.area.Min.X && x <= s.area.Max.X && y >= s.area.Min.Y && y <= s.area.Max.Y) {
 		return
 	}
+	s.n++
 	if s.cells == nil && len(s.at) < shapedLimit {
 		s.at = append(s.at, vg.Point{X: x, Y: y})
 		return
@@ -90,11 +94,28 @@ func (s *markSet) addCell(pt vg.Point) {
 	s.cells.add(int64((pt.X-s.area.Min.X)/cellSide), int64((pt.Y-s.area.Min.Y)/cellSide))
 }
 
-// draw fills all marks as one path.
+// drawSets draws the larger sets first, so that they hide less. Sets may be
+// nil.
+func drawSets(c draw.Canvas, sets []*markSet) {
+	sets = slices.DeleteFunc(slices.Clone(sets), func(s *markSet) bool { return s == nil })
+	slices.SortStableFunc(sets, func(a, b *markSet) int { return cmp.Compare(b.n, a.n) })
+	for _, s := range sets {
+		s.draw(c)
+	}
+}
+
+// draw fills all marks as one path; many are drawn smaller.
 func (s *markSet) draw(c draw.Canvas) {
+	radius := s.radius
+	switch {
+	case len(s.at) > 1000:
+		radius *= 0.55
+	case len(s.at) > 200:
+		radius *= 0.75
+	}
 	var path vg.Path
 	for _, pt := range s.at {
-		path = s.shape(path, pt, s.radius)
+		path = s.shape(path, pt, radius)
 	}
 	if s.cells != nil {
 		for path = s.rectangles(); len(path) > 5*rectangleLimit; path = s.rectangles() {

@@ -17,26 +17,6 @@ func queueLock(c draw.Canvas, in *Input) {
 	stalls := r.stallsIn(w)
 	columns := binColumns(r.binsFor(w), w)
 
-	title := in.Name + ": send queue and put lock, " + in.span(w)
-	if w.part {
-		title += ", around the first incident"
-	}
-	legend := []entry{
-		lineEntry(draw.LineStyle{Color: blue, Width: 2}, "sends waiting in the queue"),
-		lineEntry(draw.LineStyle{Color: vermilion, Width: 2.5}, "lock held: from, to and how long"),
-		markEntry(mark{vermilion, circle, 2}, "longest hold per bin"),
-	}
-	legend = append(legend, stallEntries(stalls)...)
-	if in.BusyLimitMs > 0 {
-		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
-	}
-	notes := append([]string{"Bins of " + milliseconds(r.binsFor(w).width) + "."}, r.stallNotes()...)
-	c = frame(c, title, in.subtitle(), legend, notes)
-	if len(stalls) > 0 {
-		c.Max.Y -= 14
-	}
-	c.Max.X -= rightMargin
-
 	var longest float64
 	shortest, held, changes := math.Inf(1), float64(0), 0
 	for _, b := range columns {
@@ -47,33 +27,56 @@ func queueLock(c draw.Canvas, in *Input) {
 			shortest = math.Min(shortest, b.held.Milliseconds())
 		}
 	}
-	if held == 0 {
+	neverHeld := held == 0
+	if neverHeld {
 		shortest, held = 0.01, 10
 	}
-	if busy := float64(in.BusyLimitMs); busy > held && busy < 50*held {
-		held = busy
+
+	title := in.Name + ": send queue and put lock, " + in.span(w)
+	if w.part {
+		title += ", around the first incident"
 	}
-	seconds := linear("", w.from.Seconds(), w.to.Seconds(), 10)
-	above := panel(seconds, linear("queue length (sends)", 0, math.Max(longest*1.08, 1), 5))
+	legend := []entry{
+		lineEntry(draw.LineStyle{Color: blue, Width: 2}, "sends waiting in the queue"),
+		markEntry(mark{vermilion, circle, 2}, "lock held: longest in a bin"),
+	}
+	if held/(w.to-w.from).Milliseconds() > 0.006 {
+		legend = append(legend, lineEntry(draw.LineStyle{Color: vermilion, Width: 2.5}, "a long hold, from and to"))
+	}
+	legend = append(legend, stallEntries(stalls)...)
+	busy := float64(in.BusyLimitMs)
+	if busy > 0 && busy < 50*held {
+		held = math.Max(held, busy)
+		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
+	}
+	notes := append([]string{"Bins of " + milliseconds(r.binsFor(w).width) + "."}, r.stallNotes()...)
+	c = frame(c, title, in.subtitle(), legend, notes)
+	if len(stalls) > 0 {
+		c.Max.Y -= 14
+	}
+	c.Max.X -= rightMargin
+
+	seconds := linear(w.from.Seconds(), w.to.Seconds(), 10)
+	above := panel(seconds, "", linear(0, math.Max(longest*1.08, 1), 5))
 	above.Add(bands(stalls, true), layer(func(c draw.Canvas, p *plot.Plot) { drawQueue(c, p, columns) }))
-	seconds.label = "time (s)"
-	below := panel(seconds, logarithmic("lock held (ms)", logBelow(shortest*0.9), held*2, 0.02))
+	below := panel(seconds, "time (s)", logarithmic(logBelow(shortest*0.9), held*2, 0.02))
 	below.Add(bands(stalls, false))
-	if in.BusyLimitMs > 0 {
-		below.Add(level(float64(in.BusyLimitMs), limitStyle, count(in.BusyLimitMs)+" ms"))
+	if busy > 0 {
+		below.Add(level(busy, limitStyle, count(in.BusyLimitMs)+" ms"))
 	}
 	below.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawHolds(c, p, columns) }))
 
 	tiles := draw.Tiles{Rows: 2, Cols: 1, PadY: 10}
 	plots := [][]*plot.Plot{{above}, {below}}
-	areas := plot.Align(plots, tiles, c)
+	areas := plot.Align(plots, tiles, besideLabel(c))
 	for i := range plots {
 		plots[i][0].Draw(areas[i][0])
+		labelY(c, plots[i][0].DataCanvas(areas[i][0]), [...]string{"queue length (sends)", "lock held (ms)"}[i])
 	}
 	if changes == 0 {
 		empty(above.DataCanvas(areas[0][0]), "no send was queued")
 	}
-	if shortest == 0.01 && held == 10 {
+	if neverHeld {
 		empty(below.DataCanvas(areas[1][0]), "the lock was never held")
 	}
 }

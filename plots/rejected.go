@@ -33,7 +33,7 @@ func sweptSends(c draw.Canvas, in *Input) {
 		legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])))
 	}
 	if limit > 0 {
-		legend = append(legend, bandEntry(lightGrey, "the sweeper on time: the limit, and up to 10 ms more"))
+		legend = append(legend, bandEntry(paleGrey, "the sweeper on time: the limit, and up to 10 ms more"))
 	}
 	for _, o := range []model.Outcome{model.RejectRequest, model.Overload, model.PCSynchronized} {
 		if r.counts[o] > 0 {
@@ -46,7 +46,7 @@ func sweptSends(c draw.Canvas, in *Input) {
 	}
 	c = frame(c, in.Name+": period in queue and size of queue of each swept send", in.subtitle(), legend, notes)
 	c.Max.Y -= 14
-	c.Max.X -= 24
+	c.Max.X -= rightMargin
 
 	if n == 0 {
 		periodMin, periodMax, sizeMax = limit, limit+sweepPeriodMs, 10
@@ -57,8 +57,8 @@ func sweptSends(c draw.Canvas, in *Input) {
 		from = -pad / 2
 	}
 	p := panel(
-		linear("period in queue (ms)", from, to+pad, 10),
-		linear("size of queue (sends)", -math.Max(sizeMax, 4)*0.03, math.Max(sizeMax, 4)*1.12, 6))
+		linear(from, to+pad, 10), "period in queue (ms)",
+		linear(-math.Max(sizeMax, 4)*0.03, math.Max(sizeMax, 4)*1.12, 6))
 	dropNegative(&p.X)
 	dropFractions(&p.Y)
 	if limit > 0 {
@@ -68,12 +68,14 @@ func sweptSends(c draw.Canvas, in *Input) {
 	if n > 0 && n <= 6 {
 		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { labelSwept(c, p, r) }))
 	}
-	p.Draw(c)
+	p.Draw(besideLabel(c))
+	inner := p.DataCanvas(besideLabel(c))
+	labelY(c, inner, "size of queue (sends)")
 	switch {
 	case r.rejectedCount() == 0:
-		empty(p.DataCanvas(c), "no send was rejected")
+		empty(inner, "no send was rejected")
 	case n == 0:
-		empty(p.DataCanvas(c), "no send was swept")
+		empty(inner, "no send was swept")
 	}
 }
 
@@ -96,13 +98,13 @@ func eachSwept(r *Recorder, visit func(o model.Outcome, period, size float64)) {
 // drawOnTime shades [limit, limit+10) and labels both edges above the data.
 func drawOnTime(c draw.Canvas, p *plot.Plot, limit float64) {
 	x0, x1 := c.X(p.X.Norm(limit)), c.X(p.X.Norm(limit+sweepPeriodMs))
-	c.SetColor(lightGrey)
+	c.SetColor(paleGrey)
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: c.Min.Y}, Max: vg.Point{X: x1, Y: c.Max.Y}}.Path())
 	c.StrokeLine2(limitStyle, x0, c.Min.Y, x0, c.Max.Y)
 	thin := draw.LineStyle{Color: grey, Width: 1, Dashes: []vg.Length{2, 3}}
 	c.StrokeLine2(thin, x1, c.Min.Y, x1, c.Max.Y)
-	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+short(limit))
-	words(c, smallFont, darkGrey, max(x1-2, x0+8), c.Max.Y+5, 0, "+10")
+	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+short(limit)+" ms")
+	words(c, smallFont, darkGrey, max(x1-2, x0+8), c.Max.Y+5, 0, "limit + 10 ms")
 }
 
 func drawSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
@@ -112,9 +114,7 @@ func drawSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
 		sets[o] = newMarkSet(outcomeStyle(o), c.Rectangle)
 	}
 	eachSwept(r, func(o model.Outcome, period, size float64) { sets[o].add(x(period), y(size)) })
-	for _, o := range sweptOutcomes {
-		sets[o].draw(c)
-	}
+	drawSets(c, sets[:])
 }
 
 // labelSwept writes its numbers beside each of a few marks, where there is

@@ -108,7 +108,7 @@ func spectrum(c draw.Canvas, in *Input) {
 		hi = math.Max(hi, limit)
 	}
 	right += 0.25
-	p := panel(percentiles(right), logarithmic("time (ms)", logBelow(lo*0.95), hi*1.6, 0))
+	p := panel(percentiles(right), "percentile (the part of sends that took at most so long)", logarithmic(logBelow(lo*0.95), hi*1.6, 0))
 	if limit > 0 {
 		p.Add(level(limit, limitStyle, short(limit)+" ms"))
 	}
@@ -116,15 +116,17 @@ func spectrum(c draw.Canvas, in *Input) {
 		drawCurve(c, p, waiting, waitingStyle, diamond, right)
 		drawCurve(c, p, latency, latencyStyle, circle, right)
 	}))
-	p.Draw(c)
+	p.Draw(besideLabel(c))
+	inner := p.DataCanvas(besideLabel(c))
+	labelY(c, inner, "time (ms)")
 	if latency.empty() && waiting.empty() {
-		empty(p.DataCanvas(c), "no send was accepted")
+		empty(inner, "no send was accepted")
 	}
 }
 
 // percentiles is the axis of -log10(1-P): 0, 50, 90, 99, 99.9 %, ...
 func percentiles(right float64) axis {
-	a := axis{label: "percentile (the part of sends that took at most so long)", max: right}
+	a := axis{max: right}
 	a.ticks = []plot.Tick{{Value: 0, Label: "0 %"}, {Value: math.Log10(2), Label: "50 %"}}
 	for i := 1; float64(i) <= right; i++ {
 		label := "90 %"

@@ -76,6 +76,9 @@ func bandLabels(c draw.Canvas, stalls []model.StallRecord, x func(sim.Time) vg.L
 	var taken [][2]vg.Length
 	for _, s := range longest {
 		text := milliseconds(s.To - s.From)
+		if len(stalls) <= 4 {
+			text = stallWord(s.Where) + text
+		}
 		half := wordsWidth(smallFont, text) / 2
 		at := min(max((x(s.From)+x(s.To))/2, c.Min.X+half), c.Max.X-half)
 		free := !slices.ContainsFunc(taken, func(o [2]vg.Length) bool { return at+half+6 > o[0] && at-half-6 < o[1] })
@@ -86,13 +89,20 @@ func bandLabels(c draw.Canvas, stalls []model.StallRecord, x func(sim.Time) vg.L
 	}
 }
 
+func stallWord(w model.StallWhere) string {
+	if w == model.StallProcess {
+		return "freeze "
+	}
+	return "stall "
+}
+
 // stallEntries are the legend's entries for the kinds of stall shown.
 func stallEntries(stalls []model.StallRecord) (legend []entry) {
 	for _, k := range []struct {
 		where model.StallWhere
 		label string
 	}{
-		{model.StallAppend, "append stall, lock held"},
+		{model.StallAppend, "append stall"},
 		{model.StallSweep, "sweeper stall"},
 		{model.StallProcess, "process freeze"},
 	} {

@@ -33,6 +33,7 @@ var (
 	darkGrey   = color.RGBA{0x44, 0x44, 0x44, 255}
 	grey       = color.RGBA{0x88, 0x88, 0x88, 255}
 	lightGrey  = color.RGBA{0xE4, 0xE4, 0xE4, 255}
+	paleGrey   = color.RGBA{0xF0, 0xF0, 0xF0, 255}
 	bandAppend = color.RGBA{0xFB, 0xE8, 0xB8, 255} // orange, yellow and sky blue, made pale
 	bandSweep  = color.RGBA{0xF7, 0xF3, 0xC0, 255}
 	bandFreeze = color.RGBA{0xD9, 0xEC, 0xF8, 255}
@@ -196,12 +197,14 @@ type layer func(c draw.Canvas, p *plot.Plot)
 // Plot draws the layer on the data area.
 func (l layer) Plot(c draw.Canvas, p *plot.Plot) { l(c, p) }
 
-// panel returns a plot with our axes and a pale grid.
-func panel(x, y axis) *plot.Plot {
+// panel returns a plot with our axes and a pale grid; labelY writes the label
+// of the other axis.
+func panel(x axis, label string, y axis) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
 	x.apply(&p.X)
 	y.apply(&p.Y)
+	p.X.Label.Text = label
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) {
 		style := draw.LineStyle{Color: lightGrey, Width: 0.6}
 		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
@@ -218,6 +221,20 @@ func panel(x, y axis) *plot.Plot {
 	return p
 }
 
+// besideLabel leaves room for a label to the left of a plot's axis.
+func besideLabel(c draw.Canvas) draw.Canvas { return draw.Crop(c, 22, 0, 0, 0) }
+
+// labelY writes the label of a y axis at the left edge of c, in the middle of the
+// data. (gonum's own would be placed by its value, which on a logarithmic
+// axis pushes the data down.)
+func labelY(c draw.Canvas, data draw.Canvas, label string) {
+	c.Push()
+	c.Translate(vg.Point{X: c.Min.X + labelFont.Size, Y: data.Center().Y})
+	c.Rotate(math.Pi / 2)
+	words(c, labelFont, black, 0, 0, 0.5, label)
+	c.Pop()
+}
+
 // level draws a horizontal line across the data with its value to the right,
 // outside of the data.
 func level(value float64, style draw.LineStyle, label string) layer {
@@ -227,7 +244,7 @@ func level(value float64, style draw.LineStyle, label string) layer {
 		}
 		y := c.Y(p.Y.Norm(value))
 		c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
-		words(c, smallFont, style.Color, c.Max.X+4, y-4, 0, label)
+		words(c, smallFont, style.Color, c.Max.X+8, y-4, 0, label)
 	}
 }
 

@@ -41,10 +41,7 @@ func timeline(c draw.Canvas, in *Input) {
 	}
 	ticks, idle := sweepTicks(r, w)
 	if len(ticks) > 0 {
-		legend = append(legend, lineEntry(draw.LineStyle{Color: vermilion, Width: 2}, "sweep that answered"))
-		if idle {
-			legend = append(legend, lineEntry(draw.LineStyle{Color: grey, Width: 1}, "idle sweep"))
-		}
+		legend = append(legend, sweepEntry(idle))
 	}
 	c = frame(c, title, in.subtitle(), legend, timelineNotes(in, w, data.unresolved))
 	if len(stalls) > 0 {
@@ -73,8 +70,8 @@ func timeline(c draw.Canvas, in *Input) {
 		foot = 0.07
 	}
 	p := panel(
-		linear("time of the send (s)", w.from.Seconds(), w.to.Seconds(), 10),
-		logarithmic("sojourn time, call to answer (ms)", logBelow(lo*0.9), hi*math.Max(head, math.Pow(hi/lo, 0.12)), foot))
+		linear(w.from.Seconds(), w.to.Seconds(), 10), "time of the send (s)",
+		logarithmic(logBelow(lo*0.9), hi*math.Max(head, math.Pow(hi/lo, 0.12)), foot))
 	p.Add(bands(stalls, true))
 	if limit > 0 {
 		p.Add(level(limit, limitStyle, short(limit)+" ms"))
@@ -84,8 +81,9 @@ func timeline(c draw.Canvas, in *Input) {
 	if any {
 		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { annotate(c, p, first) }))
 	}
-	p.Draw(c)
-	inner := p.DataCanvas(c)
+	p.Draw(besideLabel(c))
+	inner := p.DataCanvas(besideLabel(c))
+	labelY(c, inner, "sojourn time, call to answer (ms)")
 	if r.sent() == 0 {
 		empty(inner, "no send in this run")
 	}
@@ -96,11 +94,16 @@ func timeline(c draw.Canvas, in *Input) {
 	}
 }
 
+var (
+	idleTick     = draw.LineStyle{Color: grey, Width: 0.75}
+	answeredTick = draw.LineStyle{Color: vermilion, Width: 1.6}
+)
+
 var limitStyle = draw.LineStyle{Color: black, Width: 1.2, Dashes: []vg.Length{6, 3}}
 
 func timelineNotes(in *Input, w window, unresolved bool) (notes []string) {
 	r := in.Recorder
-	var rejectedTotal = r.rejectedCount()
+	rejectedTotal := r.rejectedCount()
 	if w.part {
 		notes = append(notes, "Counts are of the whole run.")
 	}
@@ -110,8 +113,11 @@ func timelineNotes(in *Input, w window, unresolved bool) (notes []string) {
 	case rejectedTotal > shapedLimit:
 		notes = append(notes, "Each of the "+count(rejectedTotal)+" rejected sends has its mark; those nearer than a mark share it.")
 	}
-	if n := r.sent() - rejectedTotal; n > int64(len(r.whole.samples)) {
-		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(r.whole.samples)))+" kept of "+count(n)+".")
+	switch {
+	case w.part && r.focus.thinned:
+		notes = append(notes, "Accepted sends are thinned.")
+	case !w.part && r.whole.thinned:
+		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(r.whole.samples)))+" of "+count(r.sent()-rejectedTotal)+" drawn.")
 	}
 	if r.unplaced > 0 {
 		notes = append(notes, count(r.unplaced)+" without an answer not shown.")
@@ -181,12 +187,8 @@ func drawSends(c draw.Canvas, p *plot.Plot, in *Input, w window) {
 		}
 		sets[o].add(x(s), y(math.Max(ms, sojournFloorMs)))
 	})
-	order := append([]model.Outcome{model.OK, model.FlushDiskTimeout}, rejections...)
-	for _, o := range order {
-		if sets[o] != nil {
-			sets[o].draw(c)
-		}
-	}
+	drawSets(c, []*markSet{sets[model.OK], sets[model.FlushDiskTimeout]})
+	drawSets(c, sets[model.TimeoutCleanQueue:model.PCSynchronized+1])
 }
 
 // sweepTicks returns the sweeps to draw: all where a window shows them apart, else
@@ -217,9 +219,9 @@ func sweepTicks(r *Recorder, w window) (ticks []sweep, idle bool) {
 func drawSweeps(c draw.Canvas, p *plot.Plot, ticks []sweep) {
 	for _, answered := range []bool{false, true} {
 		var path vg.Path
-		style, tall := draw.LineStyle{Color: grey, Width: 0.75}, vg.Length(6)
+		style, tall := idleTick, vg.Length(6)
 		if answered {
-			style, tall = draw.LineStyle{Color: vermilion, Width: 1.6}, 14
+			style, tall = answeredTick, 14
 		}
 		for _, s := range ticks {
 			if (s.answered > 0) == answered {
@@ -233,6 +235,21 @@ func drawSweeps(c draw.Canvas, p *plot.Plot, ticks []sweep) {
 			c.Stroke(path)
 		}
 	}
+}
+
+// sweepEntry shows ticks as they are drawn.
+func sweepEntry(idle bool) entry {
+	label := "sweep that answered"
+	if idle {
+		label = "sweep (tall: it answered)"
+	}
+	return entry{label, func(c draw.Canvas, at vg.Rectangle) {
+		c.StrokeLine2(answeredTick, at.Max.X-4, at.Min.Y, at.Max.X-4, at.Max.Y)
+		if idle {
+			c.StrokeLine2(idleTick, at.Min.X+4, at.Min.Y, at.Min.X+4, at.Min.Y+6)
+			c.StrokeLine2(idleTick, at.Min.X+10, at.Min.Y, at.Min.X+10, at.Min.Y+6)
+		}
+	}}
 }
 
 // annotate names the first rejected send above all data.

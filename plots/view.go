@@ -3,10 +3,11 @@ package plots
 import "brokersim/sim"
 
 const (
-	binCount   = 4096
+	binCount   = 8192
 	cloudCols  = 2048
 	cloudK     = 4 // rows to the octave: 2^4
 	cloudRows  = 512
+	cloudAll   = 4096 // kept whatever their cells
 	cloudLimit = 40_000
 )
 
@@ -84,24 +85,27 @@ type sample struct {
 	status  bool     // stored, but not answered SUCCESS
 }
 
-// cloud is a thinned set of samples: the first in each cell of the grid.
+// cloud is a thinned set of samples: all while they are few, then the first in
+// each cell of the grid.
 type cloud struct {
 	from    sim.Time
 	seen    *cells
 	samples []sample
+	thinned bool
 }
 
 func (c *cloud) add(s sample) {
 	xw := c.seen.xw
-	if !c.see(s) {
+	isNew := c.see(s)
+	if c.thinned && !isNew {
 		return
 	}
 	c.samples = append(c.samples, s)
-	for c.seen.xw > xw || len(c.samples) > cloudLimit {
-		if c.seen.xw == xw {
-			c.seen.xw *= 2
-		}
-		xw = c.seen.xw
+	if c.thinned && c.seen.xw > xw || !c.thinned && len(c.samples) > cloudAll {
+		c.thin()
+	}
+	for len(c.samples) > cloudLimit {
+		c.seen.xw *= 2
 		c.thin()
 	}
 }
@@ -114,8 +118,9 @@ func (c *cloud) see(s sample) bool {
 	return c.seen.add(int64(s.t-c.from), row)
 }
 
-// thin keeps the first sample of each cell, now that cells are wider.
+// thin keeps the first sample of each cell.
 func (c *cloud) thin() {
+	c.thinned = true
 	clear(c.seen.bits)
 	kept := c.samples[:0]
 	for _, s := range c.samples {
