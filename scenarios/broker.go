@@ -1,0 +1,379 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"brokersim/model"
+)
+
+// brokerTable is [broker]: release, conf, and keys of broker.conf.
+type brokerTable struct{ node *node }
+
+// brokerKey is one key of broker.conf that the model reads.
+type brokerKey struct {
+	name  string
+	field int          // of model.Settings
+	kind  reflect.Kind // Bool, Int (32 bits in RocketMQ) or Int64
+	least int64
+	most  int64
+	since string // first release that has it; "" if all do
+	doc   string
+}
+
+const (
+	waitMsMost   = 1000 * 3600 * 1000 // 1000 h, as the longest run
+	threadsMost  = 100_000
+	capacityMost = math.MaxInt32
+)
+
+// sinceKeys are the keys that the oldest release does not have (BrokerConfig
+// and MessageStoreConfig of the tags; facts §1.2, §5.1, §12.2).
+var sinceKeys = map[string]string{
+	"brokerFastFailureEnable":            "4.2.0",
+	"waitTimeMillsInPullQueue":           "4.2.0",
+	"waitTimeMillsInHeartbeatQueue":      "4.3.0",
+	"heartbeatThreadPoolNums":            "4.3.0",
+	"heartbeatThreadPoolQueueCapacity":   "4.3.0",
+	"waitTimeMillsInTransactionQueue":    "4.3.1",
+	"endTransactionThreadPoolNums":       "4.3.1",
+	"endTransactionPoolQueueCapacity":    "4.3.1",
+	"waitTimeMillsInLitePullQueue":       "5.0.0",
+	"litePullMessageThreadPoolNums":      "5.0.0",
+	"litePullThreadPoolQueueCapacity":    "5.0.0",
+	"waitTimeMillsInAckQueue":            "5.0.0",
+	"ackMessageThreadPoolNums":           "5.0.0",
+	"ackThreadPoolQueueCapacity":         "5.0.0",
+	"adminBrokerThreadPoolQueueCapacity": "5.0.0",
+	"waitTimeMillsInAdminBrokerQueue":    "5.3.0",
+}
+
+// otherKeys are keys that RocketMQ knows and the model does not read (facts
+// §12.1, §12.2).
+var otherKeys = strings.Fields(`
+	brokerClusterName brokerName brokerId namesrvAddr brokerIP1 brokerIP2 defaultTopicQueueNums autoCreateTopicEnable
+	autoCreateSubscriptionGroup listenPort deleteWhen fileReservedTime mapedFileSizeCommitLog mapedFileSizeConsumeQueue
+	mappedFileSizeCommitLog mappedFileSizeConsumeQueue destroyMapedFileIntervalForcibly redeleteHangedFileInterval
+	diskMaxUsedSpaceRatio storePathRootDir storePathCommitLog flushCommitLogLeastPages flushConsumeQueueLeastPages
+	flushCommitLogThoroughInterval flushConsumeQueueThoroughInterval brokerRole flushDiskType transientStorePoolEnable
+	queryThreadPoolQueueCapacity clientManagerThreadPoolQueueCapacity consumerManagerThreadPoolQueueCapacity
+	replyThreadPoolQueueCapacity putThreadPoolQueueCapacity loadBalanceThreadPoolQueueCapacity
+	putMessageFutureThreadPoolNums asyncSendEnable queryMessageThreadPoolNums clientManageThreadPoolNums
+	consumerManageThreadPoolNums processReplyMessageThreadPoolNums loadBalanceProcessorThreadPoolNums
+	startAcceptSendRequestTimeStamp longPollingEnable shortPollingTimeMills transferMsgByHeap rejectTransactionMessage
+	serverWorkerThreads serverSelectorThreads serverCallbackExecutorThreads useEpollNativeSelector
+	flushIntervalCommitLog flushCommitLogTimed commitIntervalCommitLog commitCommitLogLeastPages
+	commitCommitLogThoroughInterval wakeFlushWhenPutMessage wakeCommitWhenPutMessage syncFlushTimeout slaveTimeout
+	putMessageTimeout transientStorePoolSize fastFailIfNoBufferInStorePool warmMapedFileEnable
+	flushLeastPagesWhenWarmMapedFile topicQueueLockNum useABSLock spinLockCollisionRetreatOptimalDegree
+	haTransferBatchSize haSlaveFallbehindMax haMaxGapNotInSync haSendHeartbeatInterval haHousekeepingInterval
+	inSyncReplicas minInSyncReplicas totalReplicas allAckInSyncStateSet enableAutoInSyncReplicas cleanResourceInterval
+	cleanFileForciblyEnable diskSpaceWarningLevelRatio diskSpaceCleanForciblyRatio messageIndexEnable maxHashSlotNum
+	maxIndexNum messageIndexSafe checkCRCOnRecover accessMessageInMemoryMaxRatio maxTransferBytesOnMessageInMemory
+	maxTransferCountOnMessageInMemory maxTransferBytesOnMessageInDisk maxTransferCountOnMessageInDisk duplicationEnable
+	debugLockEnable enableBuildConsumeQueueConcurrently dispatchFromSenderThread readUnCommitted`)
+
+// missing are settings that would change a run if the model had them.
+var missing = map[string]string{"flushDiskType": "SYNC_FLUSH", "brokerRole": "SYNC_MASTER", "transientStorePoolEnable": "true"}
+
+// brokerKeys are the keys that the model reads, in the order of Settings.
+var brokerKeys = func() []brokerKey {
+	var keys []brokerKey
+	t := reflect.TypeFor[model.Settings]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Name == "Release" {
+			continue
+		}
+		k := brokerKey{name: strings.ToLower(f.Name[:1]) + f.Name[1:], field: i, kind: f.Type.Kind()}
+		k.since = sinceKeys[k.name]
+		switch {
+		case k.name == "brokerFastFailureEnable":
+			k.doc = "Whether the 10 ms sweep runs (all queues, PCBUSY too)."
+		case k.name == "useReentrantLockWhenPutMessage":
+			k.doc = "Put lock: reentrant (waiting threads sleep) or spin (they burn processor time)."
+		case k.name == "osPageCacheBusyTimeOutMills":
+			k.most, k.doc = waitMsMost, "ms the put lock may be held before the page cache counts as busy."
+		case k.name == "maxMessageSize":
+			k.least, k.most, k.doc = 1, capacityMost, "Largest message in bytes."
+		case strings.HasPrefix(k.name, "waitTimeMillsIn"):
+			k.most, k.doc = waitMsMost, "ms a request may wait in this queue before the sweep answers it."
+		case strings.HasSuffix(k.name, "PoolNums"):
+			k.least, k.most, k.doc = 1, threadsMost, "Threads of this pool."
+		case strings.HasSuffix(k.name, "QueueCapacity"):
+			k.least, k.most, k.doc = 1, capacityMost, "Requests that may wait for this pool; one more is answered with OVERLOAD."
+		case k.kind != reflect.Bool:
+			k.most = math.MaxInt64
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}()
+
+// brokerNames are all names that [broker] takes.
+var brokerNames = func() []string {
+	names := []string{"release", "conf"}
+	for _, k := range brokerKeys {
+		names = append(names, k.name)
+	}
+	return append(names, otherKeys...)
+}()
+
+// findKey returns the key that the model reads under that name, or nil.
+func findKey(name string) *brokerKey {
+	for i := range brokerKeys {
+		if brokerKeys[i].name == name {
+			return &brokerKeys[i]
+		}
+	}
+	return nil
+}
+
+// JSONSchema describes [broker].
+func (brokerTable) JSONSchema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema, Properties: jsonschema.NewProperties()}
+	releases := model.Releases()
+	var enum []any
+	for _, r := range releases {
+		enum = append(enum, r)
+	}
+	s.Properties.Set("release", &jsonschema.Schema{Type: "string", Enum: enum, Default: model.DefaultRelease,
+		Description: "Release of the broker: selects defaults and rules."})
+	s.Properties.Set("conf", &jsonschema.Schema{Type: "string",
+		Description: "A broker.conf beside the scenario file; keys written here win over it."})
+	defaults, _ := model.Defaults(model.DefaultRelease, coresDefault)
+	for _, k := range brokerKeys {
+		p := &jsonschema.Schema{Type: "boolean", Description: k.doc, Default: reflect.ValueOf(defaults).Field(k.field).Interface()}
+		if k.kind != reflect.Bool {
+			p.Type = "integer"
+			p.Minimum, p.Maximum = jsonNumber(k.least), jsonNumber(k.most)
+		}
+		p.Description += fmt.Sprintf(" The default shown is that of %s on %d cores.", model.DefaultRelease, coresDefault)
+		if k.since != "" {
+			p.Description += fmt.Sprintf(" Since %s.", k.since)
+		}
+		s.Properties.Set(k.name, p)
+	}
+	for _, name := range otherKeys {
+		s.Properties.Set(name, &jsonschema.Schema{Description: "Known to RocketMQ; not read by the model."})
+	}
+	return s
+}
+
+// settings decodes [broker] on a machine of so many cores.
+func (d *decoder) settings(table *node, cores int) model.Settings {
+	release := model.DefaultRelease
+	if n := table.child("release"); n != nil {
+		if s, ok := d.str(n); !ok {
+			d.atValue(n, "want a string, got %s", n.kind())
+		} else if r := d.release(n, s); r != "" {
+			release = r
+		}
+	}
+	settings, err := model.Defaults(release, cores)
+	if err != nil {
+		panic("scenarios: " + err.Error()) // the release was looked up
+	}
+	if table == nil {
+		return settings
+	}
+	into := reflect.ValueOf(&settings).Elem()
+	if n := table.child("conf"); n != nil {
+		if s, ok := d.str(n); ok {
+			d.conf(n, s, into, release)
+		} else {
+			d.atValue(n, "want a string, got %s", n.kind())
+		}
+	}
+	for _, name := range table.names() {
+		n := table.keys[name]
+		if name == "release" || name == "conf" {
+			continue
+		}
+		k := findKey(name)
+		if k == nil {
+			d.otherKey(n, name)
+			continue
+		}
+		before := len(d.faults)
+		v := d.brokerValue(n, k)
+		if len(d.faults) > before {
+			continue
+		}
+		if !hasKey(release, k.since) {
+			d.note(n, "ignored: %s has no such key, it came with %s", release, k.since)
+			continue
+		}
+		into.Field(k.field).Set(v)
+	}
+	return settings
+}
+
+// release checks the name of a release, which may carry the tag's prefix.
+func (d *decoder) release(n *node, s string) string {
+	known := model.Releases()
+	s = strings.TrimPrefix(s, "rocketmq-all-")
+	if !slices.Contains(known, s) {
+		d.inside(n, 0, "unknown release %q; known are %s", clip(s), strings.Join(known, ", ")).Near = nearest(s, known)
+		return ""
+	}
+	return s
+}
+
+// hasKey reports whether a release has a key that came with another.
+func hasKey(release, since string) bool {
+	known := model.Releases()
+	return since == "" || slices.Index(known, release) >= slices.Index(known, since)
+}
+
+// brokerValue decodes the value of a key that the model reads.
+func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
+	t := reflect.TypeFor[model.Settings]().Field(k.field).Type
+	if k.kind == reflect.Bool {
+		b, ok := n.value.(bool)
+		if !ok {
+			d.atValue(n, "want true or false, got %s", n.kind())
+		}
+		return reflect.ValueOf(b)
+	}
+	if s, ok := n.value.(string); ok {
+		d.atValue(n, "want a whole number without quotes as in broker.conf, from %d to %d, got %q", k.least, k.most, clip(s))
+		return reflect.Zero(t)
+	}
+	return reflect.ValueOf(d.integer(n, k.least, k.most)).Convert(t)
+}
+
+// otherKey deals with a key of [broker] that the model doesn't read.
+func (d *decoder) otherKey(n *node, name string) {
+	switch {
+	case !slices.Contains(otherKeys, name):
+		near := nearest(name, brokerNames)
+		if near == "" {
+			d.atKey(n, "unknown key: neither RocketMQ nor brokersim has it")
+			return
+		}
+		d.atKey(n, "unknown key").Near = near
+	case n.value == nil:
+		d.atValue(n, "want a value as in broker.conf, got %s", n.kind())
+	case missing[name] == fmt.Sprint(n.value):
+		d.note(n, "%v is not simulated yet: the run is as if it were not set", n.value)
+	default:
+		d.note(n, "known to RocketMQ, not read by the model")
+	}
+}
+
+// conf reads a broker.conf as RocketMQ does: what it can't use it ignores, and
+// so do we, but not silently.
+func (d *decoder) conf(n *node, rel string, into reflect.Value, release string) {
+	text, ok := d.fetch(n, rel)
+	if !ok {
+		return
+	}
+	var unread []string
+	for _, p := range parseProperties(string(text)) {
+		note := func(format string, args ...any) {
+			d.notes = append(d.notes, fmt.Sprintf("%s:%d: %s: ", rel, p.line, clip(p.key))+fmt.Sprintf(format, args...))
+		}
+		k := findKey(p.key)
+		switch {
+		case k == nil && missing[p.key] != "" && missing[p.key] == p.value:
+			note("%s is not simulated yet: the run is as if it were not set", p.value)
+		case k == nil && slices.Contains(otherKeys, p.key):
+			unread = append(unread, p.key)
+		case k == nil:
+			near := nearest(p.key, brokerNames[2:])
+			if near != "" {
+				near = fmt.Sprintf("; did you mean %q?", near)
+			}
+			note("not a key of RocketMQ that is known here; RocketMQ ignores unknown keys%s", near)
+		case !hasKey(release, k.since):
+			note("ignored: %s has no such key, it came with %s", release, k.since)
+		case k.kind == reflect.Bool:
+			into.Field(k.field).SetBool(strings.EqualFold(p.value, "true"))
+		default:
+			bits := 64
+			if k.kind == reflect.Int {
+				bits = 32
+			}
+			v, err := strconv.ParseInt(p.value, 10, bits)
+			switch {
+			case err != nil:
+				note("%q is not a whole number to RocketMQ, which then keeps the default", clip(p.value))
+			case v < k.least || v > k.most:
+				d.faults = append(d.faults, Fault{File: rel, Line: p.line, Key: p.key,
+					Msg: fmt.Sprintf("want a whole number from %d to %d, got %d", k.least, k.most, v)})
+			default:
+				into.Field(k.field).SetInt(v)
+			}
+		}
+	}
+	if len(unread) > 0 {
+		d.notes = append(d.notes, fmt.Sprintf("%s: known to RocketMQ, not read by the model: %s", rel, strings.Join(unread, ", ")))
+	}
+}
+
+// property is one entry of a Java properties file.
+type property struct {
+	key, value string
+	line       int
+}
+
+// parseProperties reads the format of java.util.Properties.load: comments with
+// # or !, separators =, : or blank, continuation lines, \uXXXX and the other
+// escapes. A later entry of a key replaces an earlier one, in place.
+func parseProperties(text string) []property {
+	var out []property
+	at := map[string]int{}
+	rows := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	for i := 0; i < len(rows); i++ {
+		line := i + 1
+		logical := strings.TrimLeft(rows[i], " \t\f")
+		if logical == "" || logical[0] == '#' || logical[0] == '!' {
+			continue
+		}
+		var b strings.Builder
+		for continues(logical) && i+1 < len(rows) {
+			b.WriteString(logical[:len(logical)-1])
+			i++
+			logical = strings.TrimLeft(rows[i], " \t\f")
+		}
+		b.WriteString(logical)
+		p := splitProperty(b.String())
+		p.line = line
+		if j, ok := at[p.key]; ok {
+			out[j] = p
+			continue
+		}
+		at[p.key] = len(out)
+		out = append(out, p)
+	}
+	return out
+}
+
+// continues reports whether a line ends in an odd number of backslashes.
+func continues(s string) bool {
+	return (len(s)-len(strings.TrimRight(s, `\`)))%2 == 1
+}
+
+// splitProperty splits a logical line at its first separator.
+func splitProperty(s string) property {
+	end := 0
+	for end < len(s) && !strings.ContainsRune("=: \t\f", rune(s[end])) {
+		if s[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(s))
+	value := strings.TrimLeft(s[end:], " \t\f")
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = strings.TrimLeft(value[1:], " \t\f")
+	}
+	return property{key: unescape(s[:end]), value: unescape(value)}
+}

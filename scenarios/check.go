@@ -1,0 +1,348 @@
+package scenarios
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"brokersim/model"
+	"brokersim/sim"
+	"brokersim/sim/variate"
+)
+
+// The limits of a scenario: beyond them a run would not end within a day or
+// not fit in memory.
+const (
+	fileMost = 1 << 20 // bytes of a scenario or of a file that it names
+
+	textMost     = 1 << 16 // bytes of one quantity's text
+	tablesMost   = 10_000  // [[stall]], [[producer]], ... of one kind, and rows of a stall file
+	durationMost = 1000 * sim.Hour
+	eventsMost   = 1e10 // arrivals of one run, all producers and loads together
+	stallsMost   = 1e6  // stalls of one run that one [[stall]] with every gives
+	queuedMost   = 1 << 30
+	queuedEach   = 256 // bytes that a waiting request takes, rounded up
+	bodyMost     = math.MaxInt32
+
+	coresDefault = 4
+)
+
+const (
+	bodyDefault    = "constant(1KiB)"
+	timeoutDefault = 3 * sim.Second // DefaultMQProducer.sendMsgTimeout
+)
+
+// config checks a document and turns it into a Config. What it returns is of
+// use only if no fault was kept.
+func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
+	c := model.Config{
+		Title:    doc.Title,
+		Seed:     uint64(doc.Seed),
+		Duration: doc.Duration.v,
+		Warmup:   doc.Warmup.v,
+		Machine: model.Machine{
+			Cores:      int(doc.Machine.Cores),
+			WallPhase:  doc.Machine.WallPhase.or(model.Absent),
+			SweepPhase: doc.Machine.SweepPhase.or(model.Absent),
+			Quantum:    doc.Machine.Quantum.or(model.DefaultQuantum),
+		},
+	}
+	if root.child("seed") == nil {
+		c.Seed = 1
+	}
+	if c.Machine.Cores == 0 {
+		c.Machine.Cores = coresDefault
+	}
+	d.span(doc.Duration, 1, durationMost)
+	if doc.Warmup.node != nil && c.Duration > 0 && c.Warmup >= c.Duration {
+		d.atValue(doc.Warmup.node, "want less than duration = %s, got %s", c.Duration, c.Warmup)
+	}
+	d.span(doc.Machine.WallPhase, 0, sim.Millisecond-1)
+	d.span(doc.Machine.SweepPhase, 0, 10*sim.Millisecond-1)
+	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second)
+	d.span(doc.Store.Delay, 0, durationMost)
+
+	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores)
+	c.Costs = d.costs(&doc.Costs)
+	c.Store = model.Store{Append: d.dist(doc.Store.Append, model.DefaultAppend()), Delay: doc.Store.Delay.v}
+	for i := range doc.Stall {
+		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
+	}
+	c.Producers = d.producers(doc.Producer, c.Broker.Release)
+	if n := root.child("producer"); n != nil && n.array && len(n.items) == 0 {
+		d.atKey(n, "want at least one [[producer]]")
+	}
+	for i := range doc.Load {
+		l := &doc.Load[i]
+		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v})
+		d.mean(l.Service, durationMost)
+		d.loadQueue(l, c.Broker.Release)
+	}
+	d.size(&c, root)
+
+	var expects []Expect
+	for i := range doc.Threshold {
+		n := doc.Threshold[i].node.child("expect")
+		if n == nil || doc.Threshold[i].Expect == "" {
+			continue
+		}
+		e, err := ParseExpect(doc.Threshold[i].Expect)
+		if d.parsed(n, err) {
+			c.Thresholds = append(c.Thresholds, model.Threshold{Expect: e.Text})
+			expects = append(expects, e)
+		}
+	}
+	return c, expects
+}
+
+// span checks least <= t <= most.
+func (d *decoder) span(t duration, least, most sim.Time) {
+	if t.node == nil || t.bad || t.v >= least && t.v <= most {
+		return
+	}
+	d.atValue(t.node, "want a duration from %s to %s, got %s", least, most, t.v)
+}
+
+// mean checks that a distribution has a finite mean of at most most.
+func (d *decoder) mean(x dist, most sim.Time) {
+	if x.v != nil && !(x.v.Mean() <= float64(most)) {
+		d.atValue(x.node, "want a mean of at most %s, got %s", most, spell(x.v.Mean()))
+	}
+}
+
+func spell(ns float64) string {
+	if math.IsInf(ns, 1) || ns > float64(math.MaxInt64)/2 {
+		return strconv.FormatFloat(ns/1e9, 'g', 4, 64) + "s"
+	}
+	return sim.Time(ns).String()
+}
+
+// dist is a distribution of times, or the default where it is absent.
+func (d *decoder) dist(x dist, def variate.Dist) variate.Dist {
+	if x.node == nil {
+		return def
+	}
+	d.mean(x, durationMost)
+	return x.v
+}
+
+func (d *decoder) costs(t *costsTable) model.Costs {
+	def := model.DefaultCosts()
+	return model.Costs{
+		Network:  d.dist(t.Network, def.Network),
+		Decode:   d.dist(t.Decode, def.Decode),
+		Handoff:  d.dist(t.Handoff, def.Handoff),
+		Process:  d.dist(t.Process, def.Process),
+		Finish:   d.dist(t.Finish, def.Finish),
+		Answer:   d.dist(t.Answer, def.Answer),
+		SweepLag: d.dist(t.SweepLag, def.SweepLag),
+	}
+}
+
+// stall decodes one [[stall]], or the many of its file.
+func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
+	if t.node == nil {
+		return nil
+	}
+	if n := t.node.child("file"); n != nil {
+		for _, other := range []string{"where", "at", "every", "for", "until"} {
+			if o := t.node.child(other); o != nil {
+				d.atKey(o, "goes with no file: the file says where and when")
+			}
+		}
+		return d.stallFile(n, t.File)
+	}
+	s := model.Stall{At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent)}
+	if n := t.node.child("where"); n == nil {
+		d.atKey(t.node, `the key "where" is missing`)
+	} else if t.Where != "" {
+		w, ok := stallWheres[t.Where]
+		if !ok {
+			d.inside(n, 0, "%q is not simulated yet; simulated are append, sweep, process", t.Where)
+		}
+		s.Where = w
+	}
+	d.span(t.At, 0, durationMost)
+	d.span(t.Until, 0, durationMost)
+	d.mean(t.For, durationMost)
+	if t.At.node == nil && t.Every.node == nil {
+		d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
+	}
+	switch {
+	case t.For.node == nil && t.Until.node == nil:
+		d.atKey(t.node, `want one of "for" and "until"`)
+	case t.For.node != nil && t.Until.node != nil:
+		d.atKey(t.Until.node, `want one of "for" and "until", got both`)
+	case t.Until.node != nil && t.Every.node != nil:
+		d.atKey(t.Until.node, `goes with "at" alone: a stall that comes again takes "for"`)
+	case t.Until.node != nil && t.At.node != nil && !t.Until.bad && !t.At.bad && t.Until.v <= t.At.v:
+		d.atValue(t.Until.node, "want more than at = %s, got %s", t.At.v, t.Until.v)
+	}
+	if t.For.v != nil && !(t.For.v.Mean() > 0) {
+		d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
+	}
+	if t.Every.v != nil {
+		d.mean(t.Every, durationMost)
+		if n := float64(runs) / t.Every.v.Mean(); runs > 0 && !(n <= stallsMost) {
+			d.atValue(t.Every.node, "want at most %g stalls in a run, got about %.3g: one each %s in %s",
+				float64(stallsMost), n, spell(t.Every.v.Mean()), runs)
+		}
+	}
+	if t.At.node != nil && runs > 0 && t.At.v >= runs {
+		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", t.At.v, runs)
+	}
+	return []model.Stall{s}
+}
+
+// stallWheres are what can stall; the keys follow model.StallWhere.String.
+var stallWheres = map[string]model.StallWhere{
+	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess,
+}
+
+func (d *decoder) producers(tables []producerTable, release string) []model.Producer {
+	var out []model.Producer
+	named := map[string]bool{}
+	for i := range tables {
+		t := &tables[i]
+		if t.node == nil {
+			continue
+		}
+		p := model.Producer{Name: t.Name, Arrivals: t.Arrivals.v, Release: release, Timeout: t.Timeout.or(timeoutDefault)}
+		if p.Name == "" {
+			p.Name = fmt.Sprintf("producer-%d", i)
+		}
+		if named[p.Name] {
+			d.atKey(t.node, "the name %q is taken by another producer", clip(p.Name))
+		}
+		named[p.Name] = true
+		if n := t.node.child("release"); n != nil && t.Release != "" {
+			p.Release = d.release(n, t.Release)
+		}
+		d.span(t.Timeout, 1, durationMost)
+		p.Body = d.bodies(t)
+		out = append(out, p)
+	}
+	return out
+}
+
+// bodies is the distribution of a producer's body sizes.
+func (d *decoder) bodies(t *producerTable) variate.Dist {
+	n := t.node.child("bodies")
+	if n == nil {
+		if t.Body.node == nil {
+			return variate.Must(variate.ParseDist(bodyDefault, variate.Bytes))
+		}
+		d.body(t.Body)
+		return t.Body.v
+	}
+	if t.Body.node != nil {
+		d.atKey(t.Body.node, `goes with no "bodies"`)
+	}
+	if !n.array {
+		return nil
+	}
+	sum, whole := 0.0, true
+	var parts []string
+	for i := range t.Bodies {
+		b := &t.Bodies[i]
+		d.body(b.Body)
+		if share := b.node.child("share"); share != nil && !(b.Share > 0 && b.Share <= 1) && !math.IsNaN(b.Share) {
+			d.atValue(share, "want more than 0 and at most 1, got %s", strconv.FormatFloat(b.Share, 'g', -1, 64))
+		}
+		whole = whole && b.Share > 0 && b.Body.v != nil
+		sum += b.Share
+		if whole {
+			parts = append(parts, strconv.FormatFloat(b.Share, 'g', -1, 64)+"*"+b.Body.v.String())
+		}
+	}
+	if !whole {
+		return nil
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		d.atKey(n, "want shares that add up to 1, got %s", strconv.FormatFloat(sum, 'g', 10, 64))
+		return nil
+	}
+	mix, err := variate.ParseDist("mixture("+strings.Join(parts, ", ")+")", variate.Bytes)
+	if err != nil {
+		d.atKey(n, "%s", firstLine(err.Error()))
+		return nil
+	}
+	return mix
+}
+
+// body checks the bounds of a body size.
+func (d *decoder) body(x dist) {
+	if x.v != nil && !(x.v.Mean() <= bodyMost) {
+		d.atValue(x.node, "want a mean of at most %d bytes, got %g", bodyMost, x.v.Mean())
+	}
+}
+
+// loadQueue checks that the release has the queue of a [[load]].
+func (d *decoder) loadQueue(t *loadTable, release string) {
+	since := map[string]string{"litePull": "5.0.0", "ack": "5.0.0", "heartbeat": "4.3.0", "endTransaction": "4.3.1"}[t.Queue]
+	if n := t.node.child("queue"); n != nil && !hasKey(release, since) {
+		d.inside(n, 0, "%s has no %s queue of its own, it came with %s", release, t.Queue, since)
+	}
+}
+
+// size refuses a run that would not end or not fit.
+func (d *decoder) size(c *model.Config, root *node) {
+	rate := 0.0
+	for _, p := range c.Producers {
+		if p.Arrivals != nil {
+			rate += p.Arrivals.Rate()
+		}
+	}
+	send := rate
+	for _, l := range c.Loads {
+		if l.Arrivals != nil {
+			rate += l.Arrivals.Rate()
+		}
+	}
+	n := root.child("duration")
+	if n == nil || c.Duration <= 0 {
+		return
+	}
+	if total := rate * c.Duration.Seconds(); !(total <= eventsMost) {
+		d.atValue(n, "want at most %g arrivals in a run, got about %.3g: %.4g/s for %s", float64(eventsMost), total, rate, c.Duration)
+	}
+	queued := math.Min(float64(c.Broker.SendThreadPoolQueueCapacity), send*c.Duration.Seconds()) * queuedEach
+	if queued > queuedMost {
+		at := root.child("broker").child("sendThreadPoolQueueCapacity")
+		if at == nil {
+			at = n
+		}
+		d.atValue(at, "want a send queue of at most %d bytes, got %.4g: %d bytes for each of %.4g waiting requests",
+			queuedMost, queued, queuedEach, queued/queuedEach)
+	}
+}
+
+// decode turns a tree into a document.
+func (d *decoder) decode(root *node) *document {
+	doc := &document{}
+	d.table(root, reflect.ValueOf(doc).Elem())
+	return doc
+}
+
+// fetch gives the content of a file that the scenario names.
+func (d *decoder) fetch(n *node, rel string) ([]byte, bool) {
+	if d.resolve == nil || strings.TrimSpace(rel) == "" {
+		d.inside(n, 0, "want the name of a file beside the scenario, got %q", clip(rel))
+		return nil, false
+	}
+	b, err := d.resolve(rel)
+	if err != nil {
+		d.inside(n, 0, "%s", err)
+		return nil, false
+	}
+	d.files = append(d.files, file{rel, b})
+	return b, true
+}
+
+// file is a file that a scenario names.
+type file struct {
+	rel     string
+	content []byte
+}

@@ -1,0 +1,146 @@
+package scenarios
+
+import (
+	"github.com/invopop/jsonschema"
+
+	"brokersim/sim"
+	"brokersim/sim/variate"
+)
+
+// document is a scenario file as it is written. The tags name the key
+// (toml), say that it must be there (need), bound it (min, max), give the
+// unit of a distribution (unit) and describe it for the JSON schema.
+type document struct {
+	Schema    int64            `toml:"schema" need:"true" min:"1" max:"1" jsonschema_description:"Version of this format: 1."`
+	Title     string           `toml:"title" jsonschema_description:"One line that names what happens."`
+	Story     string           `toml:"story" jsonschema_description:"What happens, why, and where each number comes from."`
+	Seed      int64            `toml:"seed" min:"0" max:"9223372036854775807" jsonschema:"default=1" jsonschema_description:"Root of all random streams: same seed, same result."`
+	Duration  duration         `toml:"duration" need:"true" jsonschema_description:"Virtual time during which messages arrive; what is in the system then is served to its end. More than 0, at most 1000h."`
+	Warmup    duration         `toml:"warmup" jsonschema:"default=0s" jsonschema_description:"Observations before it are not counted in the statistics. Less than duration."`
+	Broker    brokerTable      `toml:"broker" jsonschema_description:"Keys of broker.conf, spelt as there. Durations are whole milliseconds, as RocketMQ has them."`
+	Machine   machineTable     `toml:"machine" jsonschema_description:"What the broker runs on."`
+	Costs     costsTable       `toml:"costs" jsonschema_description:"Processor times along the path of one send."`
+	Store     storeTable       `toml:"store" jsonschema_description:"What one append takes under the put lock."`
+	Stall     []stallTable     `toml:"stall" jsonschema_description:"What hurts, and when."`
+	Producer  []producerTable  `toml:"producer" need:"true" jsonschema_description:"Who sends."`
+	Load      []loadTable      `toml:"load" jsonschema_description:"Requests for the broker's other swept queues."`
+	Threshold []thresholdTable `toml:"threshold" jsonschema_description:"What must hold for the run to exit 0."`
+}
+
+type machineTable struct {
+	Cores      int64    `toml:"cores" min:"1" max:"1024" jsonschema:"default=4" jsonschema_description:"Processors: RocketMQ derives pool sizes from it, spinning threads compete for it."`
+	WallPhase  duration `toml:"wall_phase" jsonschema_description:"Sub-millisecond part of the wall clock at time 0, at least 0us, less than 1ms. Absent: drawn from a stream."`
+	SweepPhase duration `toml:"sweep_phase" jsonschema_description:"Nominal time of the first sweep, at least 0ms, less than 10ms. Absent: drawn from a stream."`
+	Quantum    duration `toml:"quantum" jsonschema:"default=3ms" jsonschema_description:"How long a thread keeps a core that others wait for."`
+}
+
+type costsTable struct { // defaults: model.DefaultCosts
+	Network  dist `toml:"network" unit:"time" jsonschema_description:"Producer to codec thread, and the same back."`
+	Decode   dist `toml:"decode" unit:"time" jsonschema_description:"From rejectRequest to the offer to the send queue."`
+	Handoff  dist `toml:"handoff" unit:"time" jsonschema_description:"Wake-up of an idle send thread."`
+	Process  dist `toml:"process" unit:"time" jsonschema_description:"From taken by a send thread to put lock asked for."`
+	Finish   dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest."`
+	Answer   dist `toml:"answer" unit:"time" jsonschema_description:"Sweeper: answering one request."`
+	SweepLag dist `toml:"sweep_lag" unit:"time" jsonschema_description:"How late a sweep begins on an idle machine."`
+}
+
+type storeTable struct {
+	Append  dist     `toml:"append" unit:"time" jsonschema:"default=lognormal(median=4us\\, p99=40us)" jsonschema_description:"Time of one append."`
+	Delay   duration `toml:"delay" jsonschema:"default=0s" jsonschema_description:"Added to each append."`
+	Profile later    `toml:"profile" jsonschema_description:"Not simulated yet: a measured profile."`
+	Kind    later    `toml:"kind" jsonschema_description:"Not simulated yet: a mechanistic store."`
+}
+
+type stallTable struct {
+	placed
+	Where string   `toml:"where" one:"append,sweep,process,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process (a freeze, a collection)."`
+	At    duration `toml:"at" jsonschema_description:"When it begins; with every: when the first one does."`
+	Every dist     `toml:"every" unit:"time" jsonschema_description:"Time from one beginning to the next. Absent: once."`
+	For   dist     `toml:"for" unit:"time" jsonschema_description:"Its length, served in full by the first append (sweep, ...) that begins at or after its beginning."`
+	Until duration `toml:"until" jsonschema_description:"Makes it a window: an append (sweep, ...) that begins inside ends when the window ends."`
+	File  string   `toml:"file" jsonschema_description:"Recorded stalls instead: a CSV file with the columns kind,index,by_seq,start_ns,end_ns,window_start_ns,window_end_ns, beside the scenario file."`
+}
+
+type producerTable struct {
+	placed
+	Name     string      `toml:"name" jsonschema_description:"Absent: producer-0, producer-1, ..."`
+	Arrivals arrivals    `toml:"arrivals" need:"true" jsonschema_description:"When it sends, whatever the answers."`
+	Body     dist        `toml:"body" unit:"bytes" jsonschema:"default=constant(1KiB)" jsonschema_description:"Size of a message body."`
+	Bodies   []bodyTable `toml:"bodies" jsonschema_description:"A mix of sizes instead of body; the shares add up to 1."`
+	Release  string      `toml:"release" jsonschema_description:"Release of the client. Absent: the broker's."`
+	Timeout  duration    `toml:"timeout" jsonschema:"default=3s" jsonschema_description:"sendMsgTimeout: when it gives up waiting for the answer."`
+}
+
+type bodyTable struct {
+	placed
+	Share float64 `toml:"share" need:"true" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Its part of the messages."`
+	Body  dist    `toml:"body" need:"true" unit:"bytes" jsonschema_description:"Its size."`
+}
+
+type loadTable struct {
+	placed
+	Queue    string   `toml:"queue" need:"true" one:"pull,litePull,heartbeat,endTransaction,ack,adminBroker" jsonschema:"enum=pull,enum=litePull,enum=heartbeat,enum=endTransaction,enum=ack,enum=adminBroker" jsonschema_description:"Which queue."`
+	Arrivals arrivals `toml:"arrivals" need:"true" jsonschema_description:"When its requests come."`
+	Service  dist     `toml:"service" need:"true" unit:"time" jsonschema_description:"How long a thread of its pool takes for one."`
+}
+
+type thresholdTable struct {
+	placed
+	Expect string `toml:"expect" need:"true" jsonschema:"example=fraction(timeout_clean_queue) < 1%,example=p99(latency) < 50ms,example=goodput >= 40/s" jsonschema_description:"METRIC OPERATOR BOUND."`
+}
+
+// placed is embedded in the tables whose place a check needs.
+type placed struct{ node *node }
+
+func (p *placed) put(n *node) { p.node = n }
+
+// duration is a length of time with a unit; node is nil where it is absent.
+type duration struct {
+	node *node
+	v    sim.Time
+	bad  bool // at fault, and said so
+}
+
+// or is the duration, or def where it is absent.
+func (d duration) or(def sim.Time) sim.Time {
+	if d.node == nil {
+		return def
+	}
+	return d.v
+}
+
+// dist is a distribution; node is nil where it is absent, v where it is at
+// fault.
+type dist struct {
+	node *node
+	v    variate.Dist
+}
+
+// arrivals is an arrival process; v is nil where it is at fault.
+type arrivals struct {
+	node *node
+	v    variate.Arrivals
+}
+
+// later is a key of a later version of brokersim.
+type later struct{}
+
+const quantity = `^\s*\+?([0-9]+([.][0-9]*)?|[.][0-9]+)\s*(ns|us|µs|μs|ms|s|m|min|h)`
+
+// JSONSchema describes a duration.
+func (duration) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: quantity, Examples: []any{"208ms", "4.000s", "10m"}}
+}
+
+// JSONSchema describes a distribution.
+func (dist) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Examples: []any{"250ms", "exponential(mean=60s)", "lognormal(median=12us, p99=90us)"}}
+}
+
+// JSONSchema describes an arrival process.
+func (arrivals) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Examples: []any{"poisson(rate=43/s)", "deterministic(rate=43/s)"}}
+}
+
+// JSONSchema allows nothing.
+func (later) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }

@@ -1,0 +1,220 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brokersim/model"
+	"brokersim/sim/variate"
+)
+
+// Expect is a parsed [[threshold]]: METRIC(OF) OPERATOR BOUND.
+//
+//	fraction(OUTCOME)   of the attempts sent (or of the messages offered, for a
+//	                    fate such as not_stored_known), 0..1; bound "1%" or "0.01"
+//	count(OUTCOME)      attempts or messages; bound a whole number
+//	p50|p90|p99|p999|mean|max(latency|waiting|period_in_queue)
+//	                    in ms; bound a duration
+//	throughput          successful attempts per virtual second; bound a rate
+//	goodput             messages stored exactly once per virtual second; bound a rate
+//
+// Outcomes and fates are spelt as in the result JSON's attempts and messages.
+type Expect struct {
+	Text   string
+	Metric string  // fraction, count, p50, ..., throughput, goodput
+	Of     string  // outcome, fate, or latency, waiting, period_in_queue; "" for a rate
+	Op     string  // <, <=, >, >=
+	Bound  float64 // a share of 1, a count, ms, or per second
+}
+
+var (
+	expectForm = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(?:\(\s*([A-Za-z0-9_]*)\s*\))?\s*([<>=!]+)\s*(\S.*?)\s*$`)
+
+	quantileNames = []string{"p50", "p90", "p99", "p999", "mean", "max"}
+	metricNames   = append([]string{"fraction", "count", "throughput", "goodput"}, quantileNames...)
+	timeNames     = []string{"latency", "waiting", "period_in_queue"}
+	operators     = []string{"<", "<=", ">", ">="}
+	attemptNames  = jsonNames(reflect.TypeFor[model.AttemptCounts]())
+	messageNames  = jsonNames(reflect.TypeFor[model.MessageCounts]())
+	countNames    = append(slices.Clone(attemptNames), messageNames...)
+)
+
+// jsonNames are the JSON names of a struct's fields, in order.
+func jsonNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// ParseExpect parses the text of a threshold. Its error is a
+// *variate.ParseError or holds one.
+func ParseExpect(text string) (Expect, error) {
+	m := expectForm.FindStringSubmatchIndex(text)
+	if m == nil {
+		return Expect{}, &variate.ParseError{End: len(text),
+			Msg: fmt.Sprintf(`want METRIC OPERATOR BOUND such as "fraction(timeout_clean_queue) < 1%%", got %q`, clip(text))}
+	}
+	part := func(i int) string {
+		if m[2*i] < 0 {
+			return ""
+		}
+		return text[m[2*i]:m[2*i+1]]
+	}
+	oneOf := func(i int, what string, names []string) error {
+		if slices.Contains(names, part(i)) {
+			return nil
+		}
+		at, end := m[2*i], m[2*i+1]
+		if at < 0 { // there are no parentheses
+			at, end = m[2], m[3]
+		}
+		return &variate.ParseError{Offset: at, End: end, Near: nearest(part(i), names),
+			Msg: fmt.Sprintf("unknown %s %q; known are %s", what, clip(part(i)), strings.Join(names, ", "))}
+	}
+	e := Expect{Text: text, Metric: part(1), Of: part(2), Op: part(3)}
+	if err := oneOf(1, "metric", metricNames); err != nil {
+		return Expect{}, err
+	}
+	if err := oneOf(3, "operator", operators); err != nil {
+		return Expect{}, err
+	}
+	of := countNames
+	switch e.Metric {
+	case "fraction", "count":
+	case "throughput", "goodput":
+		if m[4] >= 0 {
+			return Expect{}, &variate.ParseError{Offset: m[4], End: m[5], Msg: e.Metric + " takes nothing in parentheses"}
+		}
+		of = nil
+	default:
+		of = timeNames
+	}
+	if of != nil {
+		if err := oneOf(2, "name in "+e.Metric+"(...)", of); err != nil {
+			return Expect{}, err
+		}
+	}
+	bound, err := parseBound(e.Metric, part(4))
+	if err != nil {
+		return Expect{}, &variate.ParseError{Offset: m[8], End: m[9], Msg: err.Error()}
+	}
+	e.Bound = bound
+	return e, nil
+}
+
+// parseBound reads the bound of a metric in the unit of Expect.Bound.
+func parseBound(metric, text string) (float64, error) {
+	switch metric {
+	case "fraction":
+		digits, percent := strings.CutSuffix(text, "%")
+		x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		if percent {
+			x /= 100
+		}
+		if err != nil || !(x >= 0 && x <= 1) {
+			return 0, fmt.Errorf(`want a share from 0 to 1 or 0%% to 100%%, got %q`, clip(text))
+		}
+		return x, nil
+	case "count":
+		n, err := strconv.ParseUint(text, 10, 53)
+		if err != nil {
+			return 0, fmt.Errorf("want a whole number of at least 0, got %q", clip(text))
+		}
+		return float64(n), nil
+	case "throughput", "goodput":
+		rate, err := variate.ParseRate(text)
+		return rate, bare(err)
+	default:
+		d, err := variate.ParseDuration(text)
+		return d.Milliseconds(), bare(err)
+	}
+}
+
+// bare strips the offset that an error of a part has no use for.
+func bare(err error) error {
+	for _, pe := range parseErrors(err) {
+		return fmt.Errorf("%s", pe.Msg)
+	}
+	return err
+}
+
+// Measure reads the value that e is about off a result, with the result's own
+// interval where it has one. It is false where the result has no observation.
+// Bounds of a fraction or a count over replications are for the caller, who
+// has the replications.
+func (e Expect) Measure(r *model.Result) (model.Estimate, bool) {
+	switch e.Metric {
+	case "fraction", "count":
+		n, whole := count(r.Attempts, attemptNames, e.Of), r.Attempts.Sent
+		if slices.Contains(messageNames, e.Of) {
+			n, whole = count(r.Messages, messageNames, e.Of), r.Messages.Offered
+		}
+		if e.Metric == "count" {
+			return model.Estimate{Value: float64(n)}, true
+		}
+		return model.Estimate{Value: float64(n) / float64(whole)}, whole > 0
+	case "throughput":
+		return model.Estimate{Value: float64(r.Attempts.Success) / r.VirtualSeconds}, r.VirtualSeconds > 0
+	case "goodput":
+		return model.Estimate{Value: float64(r.Messages.StoredOnce) / r.VirtualSeconds}, r.VirtualSeconds > 0
+	}
+	s := map[string]*model.Summary{"latency": &r.LatencyMs, "waiting": &r.WaitingMs, "period_in_queue": &r.PeriodMs}[e.Of]
+	if e.Metric == "max" {
+		if s.Max == nil {
+			return model.Estimate{}, false
+		}
+		return model.Estimate{Value: *s.Max}, true
+	}
+	est := map[string]*model.Estimate{"p50": s.P50, "p90": s.P90, "p99": s.P99, "p999": s.P999, "mean": s.Mean}[e.Metric]
+	if est == nil {
+		return model.Estimate{}, false
+	}
+	return *est, true
+}
+
+// count reads the field of that JSON name.
+func count(counts any, names []string, name string) int64 {
+	return reflect.ValueOf(counts).Field(slices.Index(names, name)).Int()
+}
+
+// Holds reports whether a value meets the bound.
+func (e Expect) Holds(value float64) bool {
+	switch e.Op {
+	case "<":
+		return value < e.Bound
+	case "<=":
+		return value <= e.Bound
+	case ">":
+		return value > e.Bound
+	default:
+		return value >= e.Bound
+	}
+}
+
+// Eval measures e on a result: passed or failed if all of the interval (the
+// value alone where there is none) is on one side of the bound, else undecided
+// (Passed is nil), as it is without an observation.
+func (e Expect) Eval(r *model.Result) model.ThresholdMark {
+	mark := model.ThresholdMark{Expect: e.Text}
+	est, ok := e.Measure(r)
+	if !ok {
+		return mark
+	}
+	mark.Value, mark.Lo, mark.Hi = &est.Value, est.Lo, est.Hi
+	passed := e.Holds(est.Value)
+	if est.Lo != nil && est.Hi != nil {
+		passed = e.Holds(*est.Lo)
+		if passed != e.Holds(*est.Hi) {
+			return mark
+		}
+	}
+	mark.Passed = &passed
+	return mark
+}

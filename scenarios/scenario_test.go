@@ -1,0 +1,325 @@
+package scenarios
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"brokersim/model"
+	"brokersim/sim"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// A golden archive in testdata/faults is a scenario (in.toml), the files that
+// it names, overrides (sets, one a line) and what comes of it (want).
+func TestFaults(t *testing.T) {
+	names, err := filepath.Glob("testdata/faults/*.txtar")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := map[string][]byte{}
+			for _, f := range ar.Files {
+				files[f.Name] = f.Data
+			}
+			got := outcome(files)
+			if *update {
+				ar.Files = slices.DeleteFunc(ar.Files, func(f txtar.File) bool { return f.Name == "want" })
+				ar.Files = append(ar.Files, txtar.File{Name: "want", Data: []byte(got)})
+				if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(files["want"]), got); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// outcome prints the faults, or ok, and the warnings.
+func outcome(files map[string][]byte) string {
+	resolve := func(rel string) ([]byte, error) {
+		if b, ok := files[rel]; ok {
+			return b, nil
+		}
+		return nil, fmt.Errorf("open %s: no such file", rel)
+	}
+	src := files["in.toml"]
+	if crlf, ok := files["crlf.toml"]; ok {
+		src = bytes.ReplaceAll(crlf, []byte("\n"), []byte("\r\n"))
+	}
+	var sets []string
+	for _, set := range strings.Split(strings.TrimSpace(string(files["sets"])), "\n") {
+		if set != "" {
+			sets = append(sets, set)
+		}
+	}
+	s, err := parse("in.toml", src, resolve, sets)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("ok\n")
+	for _, w := range s.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	return b.String()
+}
+
+func TestBundled(t *testing.T) {
+	want := strings.Fields(`burst freeze incident-208ms overload queue-full quiet raised-limits stall-1200ms stall-500ms
+		sweeper-late threads-32`)
+	if diff := cmp.Diff(want, Names()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			s, err := Named(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Name != name || s.Config.Name != name {
+				t.Errorf("name: got %q and %q, want %q", s.Name, s.Config.Name, name)
+			}
+			if len(s.Config.Thresholds) != len(s.Expects) {
+				t.Errorf("%d thresholds, %d parsed", len(s.Config.Thresholds), len(s.Expects))
+			}
+			text := "\n" + string(s.Source)
+			for _, key := range []string{"schema", "title", "story", "seed", "duration"} {
+				if strings.Count(text, "\n"+key+" = ") != 1 {
+					t.Errorf("%s does not stand on a line of its own", key)
+				}
+			}
+			if !strings.HasPrefix(text, "\n#:schema scenario.schema.json\n") {
+				t.Error("no #:schema line")
+			}
+			loaded, err := Load(name + ".toml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loaded.Hash != s.Hash {
+				t.Errorf("hash from disk %s, from the binary %s", loaded.Hash, s.Hash)
+			}
+		})
+	}
+}
+
+func TestNamedUnknown(t *testing.T) {
+	_, err := Named("incident-208")
+	if err == nil || !strings.HasPrefix(err.Error(), `no bundled scenario "incident-208"; did you mean "incident-208ms"?; bundled are burst,`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+const minimal = `schema = 1
+duration = "10s"
+[[producer]]
+arrivals = "poisson(rate=43/s)"
+`
+
+func mustParse(t *testing.T, text string) *Scenario {
+	t.Helper()
+	s, err := Parse("test.toml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestDefaults(t *testing.T) {
+	c := mustParse(t, minimal).Config
+	want, err := model.Defaults(model.DefaultRelease, coresDefault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, c.Broker); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if c.Seed != 1 || c.Warmup != 0 || c.Machine.WallPhase != model.Absent || c.Machine.SweepPhase != model.Absent {
+		t.Errorf("got seed %d, warmup %s, machine %+v", c.Seed, c.Warmup, c.Machine)
+	}
+	p := c.Producers[0]
+	if p.Name != "producer-0" || p.Timeout != 3*sim.Second || p.Release != model.DefaultRelease || p.Body.String() != "constant(1KiB)" {
+		t.Errorf("got producer %+v", p)
+	}
+}
+
+func TestIncident(t *testing.T) {
+	s, err := Named("incident-208ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Config
+	stall := c.Stalls[0]
+	if stall.Where != model.StallAppend || stall.At != 4*sim.Second || stall.For.Mean() != 250e6 || stall.Until != model.Absent || stall.Every != nil {
+		t.Errorf("got stall %+v", stall)
+	}
+	if c.Machine.SweepPhase != 1800*sim.Microsecond || c.Machine.WallPhase != 0 {
+		t.Errorf("got machine %+v", c.Machine)
+	}
+}
+
+func TestConf(t *testing.T) {
+	s, err := Named("raised-limits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Config.Broker
+	if b.WaitTimeMillsInSendQueue != 3000 || b.OsPageCacheBusyTimeOutMills != 5000 || b.SendMessageThreadPoolNums != 80 ||
+		b.PullMessageThreadPoolNums != 128 || !b.UseReentrantLockWhenPutMessage || b.MaxMessageSize != 16<<20 {
+		t.Errorf("got %+v", b)
+	}
+	unknown := strings.Join(s.Warnings, "\n")
+	for _, key := range []string{"storePathConsumeQueue", "storePathIndex", "storeCheckpoint", "abortFile"} {
+		if !strings.Contains(unknown, ": "+key+": not a key of RocketMQ") {
+			t.Errorf("no warning about %s in\n%s", key, unknown)
+		}
+	}
+	// The table wins over the file, an override over both.
+	resolve := func(string) ([]byte, error) { return []byte("waitTimeMillsInSendQueue=300\nosPageCacheBusyTimeOutMills=400\n"), nil }
+	s, err = Parse("x.toml", []byte(minimal+"[broker]\nconf='broker.conf'\nosPageCacheBusyTimeOutMills=500\n"), resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := s.Config.Broker; b.WaitTimeMillsInSendQueue != 300 || b.OsPageCacheBusyTimeOutMills != 500 {
+		t.Errorf("got %+v", b)
+	}
+	s, err = s.Override("broker.osPageCacheBusyTimeOutMills=600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Config.Broker.OsPageCacheBusyTimeOutMills; got != 600 {
+		t.Errorf("got %d, want 600", got)
+	}
+}
+
+func TestParseProperties(t *testing.T) {
+	const text = "# comment\n! another\r\n\n  a = 1\nb:2\nc 3\nd=4 \ne=x\\\n   y\nf\\=g=\\u0041\\t.\na=5\nalone\n"
+	want := []property{{"a", "5", 11}, {"b", "2", 5}, {"c", "3", 6}, {"d", "4 ", 7}, {"e", "xy", 8}, {"f=g", "A\t.", 10}, {"alone", "", 12}}
+	if diff := cmp.Diff(want, parseProperties(text), cmp.AllowUnexported(property{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestOverride(t *testing.T) {
+	base := mustParse(t, minimal)
+	s, err := base.Override("broker.waitTimeMillsInSendQueue=500", "broker.release=5.1.4", "stall.0.where=append", "stall.0.at=4s",
+		"stall.0.for=300ms", "producer.0.arrivals=poisson(rate=100/s)", "producer.0.name=7", "title=2024", "seed=9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Config
+	if c.Broker.WaitTimeMillsInSendQueue != 500 || c.Broker.Release != "5.1.4" || c.Seed != 9 || c.Title != "2024" ||
+		c.Producers[0].Name != "7" || c.Producers[0].Arrivals.Rate() != 100 || len(c.Stalls) != 1 || c.Stalls[0].For.Mean() != 300e6 {
+		t.Errorf("got %+v", c)
+	}
+	if c.Broker.SendMessageThreadPoolNums != 4 {
+		t.Errorf("defaults are not those of the overriding release: %+v", c.Broker)
+	}
+	if base.Config.Seed != 1 {
+		t.Error("Override changed the scenario that it was called on")
+	}
+	twice, err := base.Override("seed=9")
+	if err == nil {
+		twice, err = twice.Override("seed=10", "title='a b'")
+	}
+	if err != nil || twice.Config.Seed != 10 || twice.Config.Title != "a b" || len(twice.Sets) != 3 {
+		t.Errorf("got %+v, %v", twice, err)
+	}
+}
+
+func TestHash(t *testing.T) {
+	base := mustParse(t, minimal)
+	if crlf := mustParse(t, strings.ReplaceAll(minimal, "\n", "\r\n")); crlf.Hash != base.Hash {
+		t.Error("line ends change the hash")
+	}
+	set, err := base.Override("seed=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := func(text string) string {
+		s, err := Parse("x.toml", []byte(minimal+"[broker]\nconf='a'\n"), func(string) ([]byte, error) { return []byte(text), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Hash
+	}
+	seen := map[string]bool{}
+	for _, h := range []string{base.Hash, mustParse(t, minimal+"# x\n").Hash, set.Hash, conf("a=1"), conf("a=2")} {
+		if len(h) != 16 || seen[h] {
+			t.Errorf("hash %q: not 16 digits, or seen before", h)
+		}
+		seen[h] = true
+	}
+}
+
+func TestInit(t *testing.T) {
+	for _, name := range []string{"mine", `odd "name" \ here`, "new\nline"} {
+		s, err := Parse(name+".toml", Init(name), nil)
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+		} else if s.Config.Title != name {
+			t.Errorf("title: got %q, want %q", s.Config.Title, name)
+		}
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	dir := t.TempDir()
+	big := filepath.Join(dir, "big.toml")
+	if err := os.WriteFile(big, bytes.Repeat([]byte("#\n"), fileMost), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refs := filepath.Join(dir, "refs.toml")
+	if err := os.WriteFile(refs, []byte(minimal+"[broker]\nconf='.'\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, path, want string }{
+		{"missing", filepath.Join(dir, "none.toml"), "no such file"},
+		{"folder", dir, "is a directory"},
+		{"too long", big, "want at most 1048576 bytes"},
+		{"names a folder", refs, ":6:7: broker.conf: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Load(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestSchemaUpToDate(t *testing.T) {
+	got, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "scenario.schema.json"
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what go generate makes (-file +generated):\n%s", name, diff)
+	}
+}

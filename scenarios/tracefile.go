@@ -1,0 +1,70 @@
+package scenarios
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"brokersim/sim"
+)
+
+// ParseArrivals reads the instants of recorded arrivals: the column arrive_ns
+// of a CSV file such as the one that --requests writes, in whole ns, never
+// decreasing. Rows where it is empty (a send that never arrived) are passed
+// over. The error is Faults, each naming its line.
+func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
+	var faults Faults
+	fault := func(line int, key, format string, args ...any) {
+		faults = append(faults, Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
+	}
+	const column = "arrive_ns"
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(src), "\ufeff")))
+	r.ReuseRecord = true
+	head, err := r.Read()
+	at := slices.Index(head, column)
+	if err != nil || at < 0 {
+		fault(1, column, "the column is missing")
+		return nil, faults
+	}
+	var out []sim.Time
+	last := sim.Time(0)
+	for len(faults) < faultsMost {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			if len(out) == 0 && len(faults) == 0 {
+				fault(1, column, "want at least one arrival")
+			}
+			break
+		}
+		var pe *csv.ParseError
+		if errors.As(err, &pe) {
+			fault(pe.Line, "", "not CSV: %s", pe.Err)
+			if errors.Is(err, csv.ErrFieldCount) {
+				continue
+			}
+			break
+		}
+		if row[at] == "" {
+			continue
+		}
+		line, _ := r.FieldPos(at)
+		t, err := strconv.ParseInt(row[at], 10, 64)
+		switch {
+		case err != nil || t < 0 || t > int64(durationMost):
+			fault(line, column, "want whole ns from 0 to %d, got %q", int64(durationMost), clip(row[at]))
+		case sim.Time(t) < last:
+			fault(line, column, "want at least the %d of the row before, got %d", last, t)
+		default:
+			last = sim.Time(t)
+			out = append(out, last)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return out, nil
+}

@@ -1,0 +1,244 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// node is one value of a scenario, with its place: what toml decodes, joined
+// with what scanPlaces finds and what overrides change.
+type node struct {
+	value  any // string, int64, float64, bool or time.Time; nil for a table or an array
+	keys   map[string]*node
+	items  []*node
+	array  bool
+	path   string // "stall.0.for"
+	keyPos int    // offset of the key
+	valPos int    // offset of the value
+	text   int    // offset of the first byte inside a plain string, or -1
+	set    string // KEY=VALUE of the override that it comes from, or ""
+	raw    string // VALUE as it was written
+}
+
+// isTable reports whether n is a table.
+func (n *node) isTable() bool { return n.value == nil && !n.array }
+
+// child is the value of a key, or nil.
+func (n *node) child(key string) *node {
+	if n == nil {
+		return nil
+	}
+	return n.keys[key]
+}
+
+// names are the keys of a table in order of position.
+func (n *node) names() []string {
+	names := make([]string, 0, len(n.keys))
+	for k := range n.keys {
+		names = append(names, k)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := n.keys[a].keyPos - n.keys[b].keyPos; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// kind says what n is, with its value, for "got ..." in a message.
+func (n *node) kind() string {
+	switch v := n.value.(type) {
+	case nil:
+		if n.array {
+			return "an array"
+		}
+		return "a table"
+	case string:
+		return "the string " + strconv.Quote(clip(v))
+	case int64:
+		return fmt.Sprintf("the integer %d", v)
+	case float64:
+		return "the number " + strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return fmt.Sprintf("the boolean %t", v)
+	case time.Time:
+		return "a date or time"
+	default:
+		return fmt.Sprintf("%v", v)
+	}
+}
+
+// clip shortens a value for a message.
+func clip(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+// build joins a decoded value with its place. A value without a place takes
+// its parent's.
+func build(value any, p *place, parent *node, path string) *node {
+	n := &node{path: path, text: -1}
+	if p != nil {
+		n.keyPos, n.valPos, n.text = p.key, p.val, p.text
+	} else if parent != nil {
+		n.keyPos, n.valPos = parent.keyPos, parent.valPos
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		n.keys = make(map[string]*node, len(v))
+		for k, kid := range v {
+			n.keys[k] = build(kid, p.kid(k), n, join(path, k))
+		}
+	case []map[string]any:
+		n.array = true
+		for i, item := range v {
+			n.items = append(n.items, build(item, p.item(i), n, join(path, strconv.Itoa(i))))
+		}
+	case []any:
+		n.array = true
+		for i, item := range v {
+			n.items = append(n.items, build(item, p.item(i), n, join(path, strconv.Itoa(i))))
+		}
+	default:
+		n.value = v
+	}
+	return n
+}
+
+func join(path, key string) string {
+	if strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || key == "" {
+		key = strconv.Quote(clip(key))
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// parseTree decodes src. It returns nil and a fault if src is not TOML.
+func parseTree(src string) (*node, *faultAt) {
+	places, stop := scanPlaces(src)
+	if stop != nil && stop.limit {
+		return nil, &faultAt{stop.offset, stop.msg}
+	}
+	var tree map[string]any
+	if _, err := toml.Decode(src, &tree); err != nil {
+		var pe toml.ParseError
+		if errors.As(err, &pe) {
+			return nil, &faultAt{pe.Position.Start, "not TOML: " + firstLine(pe.Message)}
+		}
+		return nil, &faultAt{0, "not TOML: " + firstLine(err.Error())}
+	}
+	return build(tree, places, nil, ""), nil
+}
+
+// faultAt is a fault at an offset of the source.
+type faultAt struct {
+	offset int
+	msg    string
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// override puts KEY=VALUE into the tree, making tables that are not there and
+// at most the next element of an array of tables. VALUE is read as TOML if it
+// is TOML, else as a string.
+func override(root *node, set string) error {
+	key, raw, ok := strings.Cut(set, "=")
+	if !ok {
+		return errors.New("want KEY=VALUE")
+	}
+	parts := strings.Split(strings.TrimSpace(key), ".")
+	if len(parts) > depthMost {
+		return fmt.Errorf("key has %d parts, most %d", len(parts), depthMost)
+	}
+	n := root
+	for i, part := range parts {
+		if part == "" {
+			return errors.New("want KEY=VALUE with KEY as in broker.release or stall.0.for")
+		}
+		next, err := n.step(part, i == len(parts)-1, set)
+		if err != nil {
+			return err
+		}
+		n = next
+	}
+	path := n.path
+	*n = *build(overrideValue(raw), nil, nil, path)
+	n.mark(set, raw)
+	return nil
+}
+
+// mark makes n, and all that is in it, known as put there by an override.
+func (n *node) mark(set, raw string) {
+	n.set, n.raw = set, raw
+	for _, kid := range n.keys {
+		kid.mark(set, raw)
+	}
+	for _, item := range n.items {
+		item.mark(set, raw)
+	}
+}
+
+// step goes from n to its child of that name, made by set if need be.
+func (n *node) step(part string, last bool, set string) (*node, error) {
+	path := join(n.path, part)
+	switch {
+	case n.array:
+		i, err := strconv.Atoi(part)
+		if err != nil || i < 0 || i > len(n.items) {
+			return nil, fmt.Errorf("%s: want an index of %s, 0 to %d (%d adds one)", path, n.path, len(n.items), len(n.items))
+		}
+		if i == len(n.items) {
+			n.items = append(n.items, &node{keys: map[string]*node{}, path: path, text: -1, set: set})
+		}
+		return n.items[i], nil
+	case n.isTable():
+		kid := n.keys[part]
+		if kid == nil {
+			kid = &node{keys: map[string]*node{}, path: path, text: -1, set: set}
+			if kid.array = !last && arrayKeys[path]; kid.array {
+				kid.keys = nil
+			}
+			if n.keys == nil {
+				n.keys = map[string]*node{}
+			}
+			n.keys[part] = kid
+		}
+		return kid, nil
+	default:
+		return nil, fmt.Errorf("%s: %s is %s, not a table", path, n.path, n.kind())
+	}
+}
+
+// arrayKeys are the top-level keys that hold arrays of tables.
+var arrayKeys = map[string]bool{"stall": true, "producer": true, "load": true, "threshold": true}
+
+// overrideValue reads VALUE of --set.
+func overrideValue(raw string) any {
+	text := strings.TrimSpace(raw)
+	if strings.ContainsAny(text, "\n\r#") {
+		return raw
+	}
+	if _, stop := scanPlaces("v=" + text); stop != nil {
+		return text
+	}
+	var v map[string]any
+	if _, err := toml.Decode("v="+text, &v); err != nil || len(v) != 1 {
+		return text
+	}
+	return v["v"]
+}
