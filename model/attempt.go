@@ -63,3 +63,13 @@ type Attempt struct {
 	Body           int64 // bytes
 	ClientTimedOut bool  // the producer gave up before the answer
 }
+
+// ParseOutcome is the inverse of String for a settled outcome.
+func ParseOutcome(s string) (Outcome, bool) {
+	for o := OK; o < outcomes; o++ {
+		if outcomeNames[o] == s {
+			return o, true
+		}
+	}
+	return Pending, false
+}

@@ -22,6 +22,7 @@ type Broker struct {
 	clock  WallClock
 	obs    Observer
 	fp     sim.Fingerprint
+	cut    error // why the run stopped before its end
 
 	producers []producer
 	attempts  ledger

@@ -1,0 +1,154 @@
+package recording
+
+import (
+	"context"
+
+	"brokersim/model"
+	"brokersim/sim"
+)
+
+// Agreement is how far a replay agrees with its recording, request by
+// request. The four counts after Requests are of requests that the recording
+// gives an outcome.
+type Agreement struct {
+	Requests        int64 `json:"requests"`
+	SameOutcome     int64 `json:"same_outcome"`
+	RejectedInBoth  int64 `json:"rejected_in_both"` // whatever the kind
+	PeriodWithin1ms int64 `json:"period_within_1ms"`
+	SizeEqual       int64 `json:"size_equal"`
+
+	// Scored is the number of requests with a recorded outcome.
+	Scored int64 `json:"scored"`
+	// RejectedInEither and AlikeInBoth: of those rejected by either, those
+	// rejected alike, the same kind, by both.
+	RejectedInEither int64 `json:"rejected_in_either"`
+	AlikeInBoth      int64 `json:"alike_in_both"`
+	// Sized is the number of those swept in both, which have a period and a
+	// size of queue in both: what PeriodWithin1ms and SizeEqual are out of.
+	Sized int64 `json:"swept_in_both"`
+	// Confusion counts by recorded and by simulated outcome, in the order of
+	// model.Outcome.
+	Confusion []Cell `json:"confusion"`
+	// PeriodDifferenceMs counts simulated less recorded period, SizeDifference
+	// likewise, over those swept in both; the outer cells are "or more".
+	PeriodDifferenceMs []Difference `json:"period_difference_ms"`
+	SizeDifference     []Difference `json:"size_difference"`
+}
+
+// Cell is one cell of a confusion table.
+type Cell struct {
+	Recorded  string `json:"recorded"`
+	Simulated string `json:"simulated"`
+	Count     int64  `json:"count"`
+}
+
+// Difference counts requests by a difference.
+type Difference struct {
+	By    int64 `json:"by"`
+	Count int64 `json:"count"`
+}
+
+// differenceMax bounds the listed differences on either side.
+const differenceMax = 10
+
+// score is an Agreement in the making.
+type score struct {
+	Agreement
+	recorded  []Recorded
+	confusion [16][16]int64
+	period    [2*differenceMax + 1]int64
+	size      [2*differenceMax + 1]int64
+}
+
+func (s *score) attempt(a *model.Attempt) {
+	rec := s.recorded[a.Seq]
+	s.Requests++
+	if rec.Outcome == model.Pending {
+		return
+	}
+	s.Scored++
+	s.confusion[rec.Outcome][a.Outcome]++
+	same := rec.Outcome == a.Outcome
+	if same {
+		s.SameOutcome++
+	}
+	if rec.Outcome.Rejected() || a.Outcome.Rejected() {
+		s.RejectedInEither++
+		if same {
+			s.AlikeInBoth++
+		}
+	}
+	if !rec.Outcome.Rejected() || !a.Outcome.Rejected() {
+		return
+	}
+	s.RejectedInBoth++
+	if rec.PeriodMs == model.Absent || rec.Size == model.Absent || a.PeriodMs == model.Absent {
+		return
+	}
+	s.Sized++
+	dp, ds := a.PeriodMs-int64(rec.PeriodMs), a.Qsize-int64(rec.Size)
+	s.period[clamp(dp)+differenceMax]++
+	s.size[clamp(ds)+differenceMax]++
+	if -1 <= dp && dp <= 1 {
+		s.PeriodWithin1ms++
+	}
+	if ds == 0 {
+		s.SizeEqual++
+	}
+}
+
+func clamp(d int64) int64 { return min(max(d, -differenceMax), differenceMax) }
+
+func (s *score) finish() *Agreement {
+	for r := range s.confusion {
+		for c, n := range s.confusion[r] {
+			if n > 0 {
+				s.Confusion = append(s.Confusion, Cell{model.Outcome(r).String(), model.Outcome(c).String(), n})
+			}
+		}
+	}
+	differences := func(counts []int64) (out []Difference) {
+		for i, n := range counts {
+			if n > 0 {
+				out = append(out, Difference{int64(i - differenceMax), n})
+			}
+		}
+		return out
+	}
+	s.PeriodDifferenceMs = differences(s.period[:])
+	s.SizeDifference = differences(s.size[:])
+	return &s.Agreement
+}
+
+// Add pools another replay's agreement; tables are left out.
+func (a *Agreement) Add(o *Agreement) {
+	a.Requests += o.Requests
+	a.SameOutcome += o.SameOutcome
+	a.RejectedInBoth += o.RejectedInBoth
+	a.PeriodWithin1ms += o.PeriodWithin1ms
+	a.SizeEqual += o.SizeEqual
+	a.Scored += o.Scored
+	a.RejectedInEither += o.RejectedInEither
+	a.AlikeInBoth += o.AlikeInBoth
+	a.Sized += o.Sized
+}
+
+// Replay simulates cfg, which Drive has made a replay of requests, and holds
+// it against them. Errors are those of model.Replicate; what was computed so
+// far is returned with them.
+func Replay(ctx context.Context, cfg *model.Config, requests *Requests, obs model.Observer, progress func(sim.Time)) (*model.Study, *Agreement, error) {
+	s := score{recorded: requests.Outcomes}
+	next := obs.Attempt
+	obs.Attempt = func(a *model.Attempt) {
+		s.attempt(a)
+		if next != nil {
+			next(a)
+		}
+	}
+	var report func(sim.Time, int)
+	if progress != nil {
+		report = func(now sim.Time, _ int) { progress(now) }
+	}
+	study, err := model.Replicate(ctx, cfg, 1, 1, obs, report)
+	return study, s.finish(), err
+}

@@ -1,0 +1,83 @@
+package recording
+
+import (
+	"io"
+
+	"brokersim/model"
+	"brokersim/sim"
+)
+
+// ReadStalls reads a stalls CSV: an append stall holds what begins from
+// window_start_ns (start_ns where that is empty) until end_ns; a freeze stops
+// the process from start_ns to end_ns.
+func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
+	t, err := newTable(file, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.require("kind", "start_ns", "end_ns"); err != nil {
+		return nil, err
+	}
+	kind, start, end, window := t.column("kind"), t.column("start_ns"), t.column("end_ns"), t.column("window_start_ns")
+	var stalls []model.Stall
+	for t.next() && !t.full() {
+		stall := model.Stall{}
+		from, okFrom := t.whole(start, 0, timeMax)
+		until, okUntil := t.whole(end, 0, timeMax)
+		opens, okOpens := t.whole(window, 0, timeMax)
+		switch t.cell(kind) {
+		case "append":
+			stall.Where = model.StallAppend
+			if okOpens {
+				from, okFrom = opens, true
+			}
+		case "freeze":
+			stall.Where = model.StallProcess
+		default:
+			t.bad("kind: want append or freeze, got %.40q", t.cell(kind))
+			continue
+		}
+		if !okFrom || !okUntil {
+			if t.cell(start) == "" || t.cell(end) == "" {
+				t.bad("start_ns and end_ns: want a number, got %.40q and %.40q", t.cell(start), t.cell(end))
+			}
+			continue
+		}
+		if until <= from {
+			t.bad("end_ns: want more than its start %d, got %d", from, until)
+			continue
+		}
+		stall.At, stall.Until = sim.Time(from), sim.Time(until)
+		stalls = append(stalls, stall)
+	}
+	return stalls, t.err()
+}
+
+// ReadSweepPhase reads the recorded sweeps and returns the phase of their
+// fixed rate: the median of start_ns less 10 ms for each sweep before it. It
+// is all that a replay takes from them.
+func ReadSweepPhase(file string, r io.Reader) (sim.Time, error) {
+	t, err := newTable(file, r)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.require("sweep", "start_ns"); err != nil {
+		return 0, err
+	}
+	n, start := t.column("sweep"), t.column("start_ns")
+	var offsets []int64
+	for t.next() && !t.full() {
+		k, ok := t.whole(n, 0, timeMax/int64(model.SweepPeriod)/2)
+		at, ok2 := t.whole(start, -timeMax/2, timeMax/2)
+		if ok && ok2 {
+			offsets = append(offsets, at-k*int64(model.SweepPeriod))
+		}
+	}
+	if err := t.err(); err != nil {
+		return 0, err
+	}
+	if len(offsets) == 0 {
+		return 0, &Fault{File: file, Msg: "no sweeps in it"}
+	}
+	return phaseOf(offsets), nil
+}
