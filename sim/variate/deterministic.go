@@ -2,6 +2,7 @@ package variate
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
 
 	"brokersim/sim"
@@ -57,22 +58,20 @@ func (a Deterministic) String() string {
 func (a Deterministic) Start(*sim.Stream) Process {
 	p := &deterministicProcess{at: uint64(a.phase), fraction: 1 << 63, step: uint64(a.every)}
 	if a.every == 0 {
-		ns := 1e9 / a.perSecond
-		p.step = uint64(ns)
-		p.stepFraction = intervalFraction(a.perSecond, p.step)
+		p.step, p.stepFraction = interval(a.perSecond)
 	}
 	return p
 }
 
-// intervalFraction returns (1e9/perSecond - whole) * 2^64 with some 60 good
-// bits: the remainder of the division is exact in an FMA, which is exact on
-// every architecture.
-func intervalFraction(perSecond float64, whole uint64) uint64 {
-	rest := math.FMA(-float64(whole), perSecond, 1e9)
-	hi := rest / perSecond
-	lo := math.FMA(-hi, perSecond, rest) / perSecond
-	fraction := uint64(float64(hi * 0x1p64))
-	return fraction + uint64(int64(float64(lo*0x1p64)))
+// interval returns 1e9/perSecond ns in fixed point, exactly rounded.
+func interval(perSecond float64) (ns, fraction uint64) {
+	r := new(big.Rat).SetFloat64(perSecond)
+	n := new(big.Int).Mul(r.Denom(), big.NewInt(1e9))
+	n.Lsh(n, 64+1)
+	n.Quo(n, r.Num())
+	n.Add(n, big.NewInt(1)).Rsh(n, 1)
+	fraction = new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+	return n.Rsh(n, 64).Uint64(), fraction
 }
 
 // deterministicProcess keeps the next instant + 1/2 ns in fixed point, with

@@ -46,7 +46,10 @@ func (e ParseErrors) Unwrap() []error {
 const faultsMax = 50
 
 // faults collects the faults of one text.
-type faults struct{ list ParseErrors }
+type faults struct {
+	text string
+	list ParseErrors
+}
 
 func (f *faults) add(off, end int, format string, args ...any) {
 	f.list = append(f.list, &ParseError{Offset: off, End: end, Msg: fmt.Sprintf(format, args...)})
@@ -95,14 +98,16 @@ func (c *checks) number(name string, x, lo, hi float64) {
 
 // quantity checks 0 <= x <= the largest quantity.
 func (c *checks) quantity(unit Unit, name string, x float64) {
-	c.require(x >= 0 && x <= quantityMax, name, "want between %s and %s, got %s",
-		unit.format(0), unit.format(quantityMax), unit.format(x))
+	if !(x >= 0 && x <= quantityMax) { // spelt only where wrong: there may be many
+		c.require(false, name, "want between %s and %s, got %s", unit.format(0), unit.format(quantityMax), unit.format(x))
+	}
 }
 
 // positive checks quantityMin <= x <= the largest quantity.
 func (c *checks) positive(unit Unit, name string, x float64) {
-	c.require(x >= quantityMin && x <= quantityMax, name, "want more than 0 (from %s to %s), got %s",
-		unit.format(quantityMin), unit.format(quantityMax), unit.format(x))
+	if !(x >= quantityMin && x <= quantityMax) {
+		c.require(false, name, "want more than 0 (from %s to %s), got %s", unit.format(quantityMin), unit.format(quantityMax), unit.format(x))
+	}
 }
 
 // below checks lo < hi for two quantities, once each is in its range.

@@ -32,6 +32,11 @@ func (f *faults) parameters(call *node, names ...string) *parameters {
 	return p
 }
 
+// unnamed watches over a call whose arguments are not parameters.
+func (f *faults) unnamed(call *node) *parameters {
+	return &parameters{faults: f, call: call, begun: len(f.list)}
+}
+
 // plain reports "for" and weights where they have no meaning.
 func (f *faults) plain(call *node, a *arg) bool {
 	switch {
@@ -100,6 +105,19 @@ func (p *parameters) number(name string) float64 {
 		return p.faults.number(t)
 	}
 	return 0
+}
+
+// signed reads a number that may be negative.
+func (p *parameters) signed(name string) float64 {
+	t, ok := p.word(name)
+	if !ok {
+		return 0
+	}
+	if rest, negative := strings.CutPrefix(t.text, "-"); negative && rest != "" && rest[0] != '-' {
+		t.text = rest
+		return -p.faults.number(t)
+	}
+	return p.faults.number(t)
 }
 
 // ok says that nothing was wrong with the call so far.

@@ -9,9 +9,9 @@ import (
 // ParseArrivals reads an arrival process, spelt as the package comment's table
 // says. trace("FILE") gives a TraceFile. The error is a ParseErrors.
 func ParseArrivals(text string) (Arrivals, error) {
-	var f faults
+	f := faults{text: text}
 	var a Arrivals
-	if n, ok := f.readText(text, `arrivals such as "poisson(rate=43/s)"`); ok {
+	if n, ok := f.readText(`arrivals such as "poisson(rate=43/s)"`); ok {
 		a = f.arrivals(&n)
 	}
 	if err := f.err(); err != nil {
@@ -28,6 +28,8 @@ var arrivalsForms = []struct {
 }{
 	{"deterministic", (*faults).deterministic},
 	{"poisson", (*faults).poisson},
+	{"mmpp", (*faults).mmpp},
+	{"piecewise", (*faults).piecewise},
 	{"trace", (*faults).trace},
 	{"closed", (*faults).closed},
 }
@@ -85,9 +87,62 @@ func (f *faults) poisson(call *node) Arrivals {
 	return builtArrivals(p, a, err)
 }
 
+// mmpp reads states, NAME=RATE for TIME.
+func (f *faults) mmpp(call *node) Arrivals {
+	p := f.unnamed(call)
+	p.byName = map[string]*arg{}
+	var states []MMPPState
+	for i := range call.args {
+		a := &call.args[i]
+		if a.key.text == "" || a.lasting.text == "" {
+			f.add(a.start(), a.end(), "mmpp: want NAME=RATE for TIME, as in high=400/s for 500ms, got %q", shorten(f.text[a.start():a.end()]))
+			continue
+		}
+		st := MMPPState{Name: a.key.text, Mean: f.time(a.lasting)}
+		if t, ok := f.plainWord(call, &a.value); ok {
+			st.PerSecond = f.rate(t, st.Name)
+		}
+		states = append(states, st)
+		p.byName[st.Name] = a
+	}
+	if !p.ok() {
+		return nil
+	}
+	a, err := NewMMPP(states)
+	return builtArrivals(p, a, err)
+}
+
+// piecewise reads segments, TIME=RATE.
+func (f *faults) piecewise(call *node) Arrivals {
+	p := f.unnamed(call)
+	p.byName = map[string]*arg{}
+	var segments []Segment
+	for i := range call.args {
+		a := &call.args[i]
+		if !f.plain(call, a) {
+			continue
+		}
+		if a.key.text == "" {
+			f.add(a.start(), a.end(), "piecewise: want TIME=RATE, as in 5s=400/s, got %q", shorten(f.text[a.start():a.end()]))
+			continue
+		}
+		g := Segment{From: f.time(a.key)}
+		if t, ok := f.plainWord(call, &a.value); ok {
+			g.PerSecond = f.rate(t, a.key.text)
+		}
+		segments = append(segments, g)
+		p.byName[formatDuration(float64(g.From))] = a
+	}
+	if !p.ok() {
+		return nil
+	}
+	a, err := NewPiecewise(segments)
+	return builtArrivals(p, a, err)
+}
+
 // trace reads the name of a file, or the instants themselves.
 func (f *faults) trace(call *node) Arrivals {
-	begun := len(f.list)
+	p := f.unnamed(call)
 	if len(call.args) == 1 && call.args[0].value.kind == stringKind && call.args[0].key.text == "" && f.plain(call, &call.args[0]) {
 		path := call.args[0].value.text
 		if path == "" {
@@ -102,15 +157,11 @@ func (f *faults) trace(call *node) Arrivals {
 			at = append(at, f.time(t))
 		}
 	}
-	if len(f.list) > begun || call.broken {
+	if !p.ok() {
 		return nil
 	}
 	a, err := NewTrace(at)
-	if err != nil {
-		f.add(call.off, call.end, "%v", err)
-		return nil
-	}
-	return a
+	return builtArrivals(p, a, err)
 }
 
 func (f *faults) closed(call *node) Arrivals {

@@ -1,6 +1,7 @@
 package variate
 
 import (
+	"math"
 	"strconv"
 	"strings"
 )
@@ -8,9 +9,9 @@ import (
 // ParseDist reads a distribution of a quantity of that unit, spelt as the
 // package comment's table says. The error is a ParseErrors.
 func ParseDist(text string, unit Unit) (Dist, error) {
-	var f faults
+	f := faults{text: text}
 	var d Dist
-	if n, ok := f.readText(text, "a distribution or "+unit.example()); ok {
+	if n, ok := f.readText("a distribution or " + unit.example()); ok {
 		d = f.dist(&n, unit)
 	}
 	if err := f.err(); err != nil {
@@ -21,18 +22,28 @@ func ParseDist(text string, unit Unit) (Dist, error) {
 
 // distForm is how one distribution is read. build returns nil after a fault.
 type distForm struct {
-	name  string
-	build func(f *faults, call *node, unit Unit) Dist
+	name   string
+	build  func(f *faults, call *node, unit Unit) Dist
+	bounds bool // it also takes shift= and max=
 }
 
 var distForms []distForm
 
 func init() { // not a literal: mixtures read distributions
 	distForms = []distForm{
-		{"constant", (*faults).constant},
-		{"exponential", (*faults).exponential},
-		{"uniform", (*faults).uniform},
-		{"lognormal", (*faults).lognormal},
+		{"constant", (*faults).constant, false},
+		{"exponential", (*faults).exponential, true},
+		{"uniform", (*faults).uniform, false},
+		{"lognormal", (*faults).lognormal, true},
+		{"weibull", (*faults).weibull, true},
+		{"gamma", (*faults).gamma, true},
+		{"erlang", (*faults).erlang, true},
+		{"pareto", (*faults).pareto, true},
+		{"gpd", (*faults).gpd, true},
+		{"hyperexponential", (*faults).hyperexponential, true},
+		{"empirical", (*faults).empirical, false},
+		{"quantiles", (*faults).quantiles, false},
+		{"mixture", (*faults).mixture, true},
 	}
 }
 
@@ -55,9 +66,13 @@ func (f *faults) dist(n *node, unit Unit) Dist {
 		return Constant{value, unit}
 	}
 	for _, form := range distForms {
-		if form.name == n.text {
-			return form.build(f, n, unit)
+		if form.name != n.text {
+			continue
 		}
+		if form.bounds {
+			return f.bounded(n, unit, form.build)
+		}
+		return form.build(f, n, unit)
 	}
 	f.addNear(n.off, n.off+len(n.text), nearestDist(n.text), "unknown distribution %q", shorten(n.text))
 	return nil
@@ -74,6 +89,39 @@ func nearestDist(name string) string {
 	return nearest(name, names)
 }
 
+// bounded takes shift= and max= out of a call and lets build read the rest.
+func (f *faults) bounded(call *node, unit Unit, build func(*faults, *node, Unit) Dist) Dist {
+	rest, bounds := *call, *call
+	rest.args, bounds.args = nil, nil
+	for _, a := range call.args {
+		if a.key.text == "shift" || a.key.text == "max" {
+			bounds.args = append(bounds.args, a)
+		} else {
+			rest.args = append(rest.args, a)
+		}
+	}
+	inner := build(f, &rest, unit)
+	if len(bounds.args) == 0 {
+		return inner
+	}
+	p := f.parameters(&bounds, "shift", "max")
+	shift, limit := 0.0, math.Inf(1)
+	if p.has("shift") {
+		shift = p.quantity("shift", unit)
+	}
+	if p.has("max") {
+		limit = p.quantity("max", unit)
+	}
+	if inner == nil || !p.ok() {
+		return nil
+	}
+	if shift == 0 && math.IsInf(limit, 1) {
+		return inner
+	}
+	d, err := NewBounded(unit, inner, shift, limit)
+	return built(p, d, err)
+}
+
 // built returns the distribution that a constructor made, or nil.
 func built[D Dist](p *parameters, d D, err error) Dist {
 	if !p.built(err) {
@@ -83,7 +131,7 @@ func built[D Dist](p *parameters, d D, err error) Dist {
 }
 
 func (f *faults) constant(call *node, unit Unit) Dist {
-	p := f.parameters(&node{kind: callKind, token: call.token, end: call.end})
+	p := f.unnamed(call)
 	if len(call.args) != 1 || call.args[0].key.text != "" {
 		if !call.broken {
 			f.add(call.off, call.end, "constant: want one value, as in constant(%s)", unit.format(1000))
@@ -196,4 +244,163 @@ func percentile(name string) (percent float64, ok bool) {
 	}
 	percent, err := strconv.ParseFloat(rest, 64)
 	return percent, err == nil && percent > 0 && percent < 100
+}
+
+func (f *faults) weibull(call *node, unit Unit) Dist {
+	p := f.parameters(call, "scale", "shape")
+	scale, shape := p.quantity("scale", unit), p.number("shape")
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewWeibull(unit, scale, shape)
+	return built(p, d, err)
+}
+
+func (f *faults) gamma(call *node, unit Unit) Dist {
+	p := f.parameters(call, "mean", "shape")
+	mean, shape := p.quantity("mean", unit), p.number("shape")
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewGamma(unit, mean, shape)
+	return built(p, d, err)
+}
+
+func (f *faults) erlang(call *node, unit Unit) Dist {
+	p := f.parameters(call, "k", "mean")
+	k, mean := p.number("k"), p.quantity("mean", unit)
+	if p.ok() && k != math.Trunc(k) {
+		f.add(p.byName["k"].value.off, p.byName["k"].value.end, "erlang: k: want a whole number, got %v", k)
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewErlang(unit, int(min(k, 1e9)), mean)
+	return built(p, d, err)
+}
+
+func (f *faults) pareto(call *node, unit Unit) Dist {
+	p := f.parameters(call, "min", "alpha")
+	least, alpha := p.quantity("min", unit), p.number("alpha")
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewPareto(unit, least, alpha)
+	return built(p, d, err)
+}
+
+func (f *faults) gpd(call *node, unit Unit) Dist {
+	p := f.parameters(call, "location", "scale", "shape")
+	location, scale, shape := 0.0, p.quantity("scale", unit), p.signed("shape")
+	if p.has("location") {
+		location = p.quantity("location", unit)
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewGPD(unit, location, scale, shape)
+	return built(p, d, err)
+}
+
+func (f *faults) hyperexponential(call *node, unit Unit) Dist {
+	if len(call.args) > 0 && call.args[0].weight.text != "" {
+		return f.hyperexponentialList(call, unit)
+	}
+	p := f.parameters(call, "p", "mean1", "mean2")
+	share, mean1, mean2 := p.number("p"), p.quantity("mean1", unit), p.quantity("mean2", unit)
+	if p.ok() && !(share > 0 && share < 1) {
+		f.add(p.byName["p"].start(), p.byName["p"].end(), "hyperexponential: p: want more than 0 and less than 1, got %v", share)
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewHyperexponential(unit, []float64{share, 1 - share}, []float64{mean1, mean2})
+	return built(p, d, err)
+}
+
+// hyperexponentialList reads hyperexponential(WEIGHT*MEAN, ...).
+func (f *faults) hyperexponentialList(call *node, unit Unit) Dist {
+	p := f.unnamed(call)
+	ws, values := f.weighted(call)
+	means := make([]float64, len(values))
+	for i, n := range values {
+		if t, ok := f.plainWord(call, n); ok {
+			means[i] = f.quantity(t, unit)
+		}
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewHyperexponential(unit, ws, means)
+	return built(p, d, err)
+}
+
+func (f *faults) mixture(call *node, unit Unit) Dist {
+	p := f.unnamed(call)
+	ws, values := f.weighted(call)
+	parts := make([]Dist, len(values))
+	for i, n := range values {
+		parts[i] = f.dist(n, unit)
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewMixture(ws, parts)
+	return built(p, d, err)
+}
+
+// weighted splits the arguments WEIGHT*VALUE.
+func (f *faults) weighted(call *node) (ws []float64, values []*node) {
+	for i := range call.args {
+		a := &call.args[i]
+		switch {
+		case a.lasting.text != "":
+			f.plain(call, a)
+		case a.weight.text == "":
+			f.add(a.start(), a.end(), "%s: want WEIGHT*VALUE, got %q", call.text, shorten(f.text[a.start():a.end()]))
+		default:
+			ws = append(ws, f.number(a.weight))
+			values = append(values, &a.value)
+		}
+	}
+	return ws, values
+}
+
+func (f *faults) empirical(call *node, unit Unit) Dist {
+	p := f.unnamed(call)
+	var samples []float64
+	for i := range call.args {
+		if t, ok := f.item(call, &call.args[i]); ok {
+			samples = append(samples, f.quantity(t, unit))
+		}
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewEmpirical(unit, samples)
+	return built(p, d, err)
+}
+
+func (f *faults) quantiles(call *node, unit Unit) Dist {
+	p := f.unnamed(call)
+	var ps, xs []float64
+	for i := range call.args {
+		a := &call.args[i]
+		if !f.plain(call, a) {
+			continue
+		}
+		if a.key.text == "" {
+			f.add(a.start(), a.end(), "quantiles: want PROBABILITY=VALUE, as in 0.5=%s, got %q", unit.format(1000), shorten(a.value.text))
+			continue
+		}
+		ps = append(ps, f.number(a.key))
+		if t, ok := f.plainWord(call, &a.value); ok {
+			xs = append(xs, f.quantity(t, unit))
+		}
+	}
+	if !p.ok() {
+		return nil
+	}
+	d, err := NewQuantiles(unit, ps, xs)
+	return built(p, d, err)
 }

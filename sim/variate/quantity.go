@@ -28,7 +28,7 @@ const (
 	quantityMax = 1 << 63 // of any parameter in base units: as a float64, the largest int64
 	quantityMin = 1e-9    // of one that must be positive
 	rateMax     = 1e9     // arrivals/s: one a ns
-	rateMin     = 1e-12   // arrivals/s: one in 30,000 years
+	rateMin     = 1e-9    // arrivals/s: one in 32 years
 
 	numberBytesMax = 400 // of one number's text, so that exact arithmetic stays cheap
 	exponentMax    = 400

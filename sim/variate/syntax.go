@@ -70,16 +70,16 @@ func (a *arg) end() int {
 	return a.value.end
 }
 
-// reader turns a text into a tree.
+// reader turns the text into a tree.
 type reader struct {
-	text string
-	pos  int
 	*faults
+	pos int
 }
 
-// readText reads a whole text; ok is false if there is no tree to look at.
-func (f *faults) readText(text, want string) (node, bool) {
-	r := reader{text: text, faults: f}
+// readText reads the whole text; ok is false if there is no tree to look at.
+func (f *faults) readText(want string) (node, bool) {
+	text := f.text
+	r := reader{faults: f}
 	switch {
 	case len(text) > textBytesMax:
 		f.add(0, len(text), "the text has %d bytes, at most %d are read", len(text), textBytesMax)

@@ -39,3 +39,12 @@ func (d Uniform) CDF(x float64) float64 { return min(max((x-d.min)/(d.max-d.min)
 func (d Uniform) String() string {
 	return spell("uniform", "min", d.unit.format(d.min), "max", d.unit.format(d.max))
 }
+
+func (d Uniform) meanUpTo(limit float64) float64 {
+	if limit <= d.min {
+		return limit
+	}
+	limit = min(limit, d.max)
+	short := float64((limit-d.min)*(limit-d.min)) / (d.max - d.min)
+	return limit - float64(0.5*short)
+}
