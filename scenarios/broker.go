@@ -169,7 +169,7 @@ func (brokerTable) JSONSchema() *jsonschema.Schema {
 // settings decodes [broker] on a machine of so many cores.
 func (d *decoder) settings(table *node, cores int) model.Settings {
 	release := model.DefaultRelease
-	if n := table.child("release"); n != nil {
+	if n := table.child("release"); n != nil && !d.isHole(n) {
 		if s, ok := d.str(n); !ok {
 			d.atValue(n, "want a string, got %s", n.kind())
 		} else if r := d.release(n, s); r != "" {
@@ -184,7 +184,7 @@ func (d *decoder) settings(table *node, cores int) model.Settings {
 		return settings
 	}
 	into := reflect.ValueOf(&settings).Elem()
-	if n := table.child("conf"); n != nil {
+	if n := table.child("conf"); n != nil && !d.isHole(n) {
 		if s, ok := d.str(n); ok {
 			d.conf(n, s, into, release)
 		} else {
@@ -193,7 +193,7 @@ func (d *decoder) settings(table *node, cores int) model.Settings {
 	}
 	for _, name := range table.names() {
 		n := table.keys[name]
-		if name == "release" || name == "conf" {
+		if name == "release" || name == "conf" || d.isHole(n) {
 			continue
 		}
 		k := findKey(name)
@@ -220,7 +220,7 @@ func (d *decoder) release(n *node, s string) string {
 	known := model.Releases()
 	s = strings.TrimPrefix(s, "rocketmq-all-")
 	if !slices.Contains(known, s) {
-		d.inside(n, 0, "unknown release %q; known are %s", clip(s), strings.Join(known, ", ")).Near = nearest(s, known)
+		d.inside(n, 0, "unknown release %q; known are %d from %s to %s", clip(s), len(known), known[0], known[len(known)-1]).Near = nearest(s, known)
 		return ""
 	}
 	return s

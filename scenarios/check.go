@@ -66,7 +66,10 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 
 	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores)
 	c.Costs = d.costs(&doc.Costs)
-	c.Store = model.Store{Append: d.dist(doc.Store.Append, model.DefaultAppend()), Delay: doc.Store.Delay.v}
+	c.Store = model.Store{Append: d.within(doc.Store.Append).v, Delay: doc.Store.Delay.v}
+	if doc.Store.Append.node == nil {
+		c.Store.Append = model.DefaultAppend()
+	}
 	for i := range doc.Stall {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
@@ -77,7 +80,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	for i := range doc.Load {
 		l := &doc.Load[i]
 		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v})
-		d.mean(l.Service, durationMost)
+		d.within(l.Service)
 		d.loadQueue(l, c.Broker.Release)
 	}
 	d.size(&c, root)
@@ -105,11 +108,13 @@ func (d *decoder) span(t duration, least, most sim.Time) {
 	d.atValue(t.node, "want a duration from %s to %s, got %s", least, most, t.v)
 }
 
-// mean checks that a distribution has a finite mean of at most most.
-func (d *decoder) mean(x dist, most sim.Time) {
-	if x.v != nil && !(x.v.Mean() <= float64(most)) {
-		d.atValue(x.node, "want a mean of at most %s, got %s", most, spell(x.v.Mean()))
+// within checks that a distribution of times has a mean, of at most
+// durationMost, and gives it back.
+func (d *decoder) within(x dist) dist {
+	if x.v != nil && !(x.v.Mean() <= float64(durationMost)) {
+		d.atValue(x.node, "want a mean of at most %s, got %s", durationMost, spell(x.v.Mean()))
 	}
+	return x
 }
 
 func spell(ns float64) string {
@@ -119,26 +124,17 @@ func spell(ns float64) string {
 	return sim.Time(ns).String()
 }
 
-// dist is a distribution of times, or the default where it is absent.
-func (d *decoder) dist(x dist, def variate.Dist) variate.Dist {
-	if x.node == nil {
-		return def
-	}
-	d.mean(x, durationMost)
-	return x.v
-}
-
+// costs are those of the table over the model's defaults.
 func (d *decoder) costs(t *costsTable) model.Costs {
-	def := model.DefaultCosts()
-	return model.Costs{
-		Network:  d.dist(t.Network, def.Network),
-		Decode:   d.dist(t.Decode, def.Decode),
-		Handoff:  d.dist(t.Handoff, def.Handoff),
-		Process:  d.dist(t.Process, def.Process),
-		Finish:   d.dist(t.Finish, def.Finish),
-		Answer:   d.dist(t.Answer, def.Answer),
-		SweepLag: d.dist(t.SweepLag, def.SweepLag),
+	costs := model.DefaultCosts()
+	from, into := reflect.ValueOf(t).Elem(), reflect.ValueOf(&costs).Elem()
+	for i := range into.NumField() {
+		x := from.FieldByName(into.Type().Field(i).Name).Interface().(dist)
+		if x = d.within(x); x.v != nil {
+			into.Field(i).Set(reflect.ValueOf(x.v))
+		}
 	}
+	return costs
 }
 
 // stall decodes one [[stall]], or the many of its file.
@@ -151,6 +147,9 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 			if o := t.node.child(other); o != nil {
 				d.atKey(o, "goes with no file: the file says where and when")
 			}
+		}
+		if t.File == "" && d.isHole(n) {
+			return nil
 		}
 		return d.stallFile(n, t.File)
 	}
@@ -166,7 +165,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	}
 	d.span(t.At, 0, durationMost)
 	d.span(t.Until, 0, durationMost)
-	d.mean(t.For, durationMost)
+	d.within(t.For)
 	if t.At.node == nil && t.Every.node == nil {
 		d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
 	}
@@ -184,7 +183,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
 	}
 	if t.Every.v != nil {
-		d.mean(t.Every, durationMost)
+		d.within(t.Every)
 		if n := float64(runs) / t.Every.v.Mean(); runs > 0 && !(n <= stallsMost) {
 			d.atValue(t.Every.node, "want at most %g stalls in a run, got about %.3g: one each %s in %s",
 				float64(stallsMost), n, spell(t.Every.v.Mean()), runs)
@@ -289,34 +288,65 @@ func (d *decoder) loadQueue(t *loadTable, release string) {
 
 // size refuses a run that would not end or not fit.
 func (d *decoder) size(c *model.Config, root *node) {
-	rate := 0.0
-	for _, p := range c.Producers {
-		if p.Arrivals != nil {
-			rate += p.Arrivals.Rate()
-		}
-	}
-	send := rate
-	for _, l := range c.Loads {
-		if l.Arrivals != nil {
-			rate += l.Arrivals.Rate()
-		}
-	}
 	n := root.child("duration")
 	if n == nil || c.Duration <= 0 {
 		return
 	}
-	if total := rate * c.Duration.Seconds(); !(total <= eventsMost) {
-		d.atValue(n, "want at most %g arrivals in a run, got about %.3g: %.4g/s for %s", float64(eventsMost), total, rate, c.Duration)
+	sends, all := 0.0, 0.0
+	for _, p := range c.Producers {
+		sends += arriving(p.Arrivals, c.Duration)
 	}
-	queued := math.Min(float64(c.Broker.SendThreadPoolQueueCapacity), send*c.Duration.Seconds()) * queuedEach
-	if queued > queuedMost {
-		at := root.child("broker").child("sendThreadPoolQueueCapacity")
+	queued := math.Min(sends, float64(c.Broker.SendThreadPoolQueueCapacity))
+	all = sends
+	for _, l := range c.Loads {
+		requests := arriving(l.Arrivals, c.Duration)
+		all += requests
+		queued += math.Min(requests, float64(capacity(&c.Broker, l.Queue)))
+	}
+	if !(all <= eventsMost) {
+		d.atValue(n, "want at most %g arrivals in a run, got about %.3g in %s", float64(eventsMost), all, c.Duration)
+	}
+	if queued*queuedEach > queuedMost {
+		at := root.child("broker")
 		if at == nil {
 			at = n
 		}
-		d.atValue(at, "want a send queue of at most %d bytes, got %.4g: %d bytes for each of %.4g waiting requests",
-			queuedMost, queued, queuedEach, queued/queuedEach)
+		d.atKey(at, "want queues of at most %d bytes, got up to %.4g: %d for each of %.4g waiting requests",
+			queuedMost, queued*queuedEach, queuedEach, queued)
 	}
+}
+
+// arriving is about how many arrive in that time.
+func arriving(a variate.Arrivals, in sim.Time) float64 {
+	if a == nil {
+		return 0
+	}
+	body, ok := strings.CutPrefix(a.String(), "piecewise(")
+	if !ok {
+		return a.Rate() * in.Seconds()
+	}
+	// Its long-run rate is that of its last segment alone. The segments are
+	// read off its spelling: piecewise(0s=43/s, 4s=3000/s).
+	n, from, rate := 0.0, sim.Time(0), 0.0
+	for _, segment := range strings.Split(strings.TrimSuffix(body, ")"), ", ") {
+		at, perSecond, _ := strings.Cut(segment, "=")
+		start := variate.Must(variate.ParseDuration(at))
+		n += rate * max(0, min(start, in)-from).Seconds()
+		from, rate = start, variate.Must(variate.ParseRate(perSecond))
+	}
+	return n + rate*max(0, in-from).Seconds()
+}
+
+// capacity is that of the queue of a [[load]].
+func capacity(s *model.Settings, queue string) int64 {
+	return map[string]int64{
+		"pull":           s.PullThreadPoolQueueCapacity,
+		"litePull":       s.LitePullThreadPoolQueueCapacity,
+		"heartbeat":      s.HeartbeatThreadPoolQueueCapacity,
+		"endTransaction": s.EndTransactionPoolQueueCapacity,
+		"ack":            s.AckThreadPoolQueueCapacity,
+		"adminBroker":    s.AdminBrokerThreadPoolQueueCapacity,
+	}[queue]
 }
 
 // decode turns a tree into a document.

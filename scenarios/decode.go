@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"brokersim/sim/variate"
@@ -18,6 +19,7 @@ type decoder struct {
 	file    string
 	lines   lines
 	resolve func(rel string) ([]byte, error)
+	holed   map[int]int // offsets of values that were at fault before the tree was built
 	faults  Faults
 	notes   []string // warnings
 	files   []file   // what resolve gave
@@ -89,9 +91,22 @@ func (d *decoder) table(n *node, v reflect.Value) {
 
 // field decodes one value.
 func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
+	if d.isHole(n) {
+		switch p := v.Addr().Interface().(type) {
+		case *duration:
+			p.node, p.bad = n, true
+		case *dist:
+			p.node = n
+		case *arrivals:
+			p.node = n
+		case *float64:
+			*p = math.NaN()
+		}
+		return
+	}
 	switch p := v.Addr().Interface().(type) {
 	case *string:
-		*p = d.choice(n, tag.Get("one"))
+		*p = d.textOf(n, tag)
 	case *int64:
 		least, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
 		most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
@@ -139,6 +154,12 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 	}
 }
 
+// isHole reports a value whose fault is known already.
+func (d *decoder) isHole(n *node) bool {
+	_, hole := d.holed[n.valPos]
+	return hole && n.set == "" && n.value != nil
+}
+
 // slice decodes an array of tables.
 func (d *decoder) slice(n *node, v reflect.Value) {
 	switch {
@@ -168,19 +189,32 @@ func (d *decoder) str(n *node) (string, bool) {
 	return "", false
 }
 
-// choice decodes a string, one of a list if the list is not empty.
-func (d *decoder) choice(n *node, list string) string {
+// textOf decodes a string: one of the list in the tag one, or free text, on one
+// line unless the tag lines allows more.
+func (d *decoder) textOf(n *node, tag reflect.StructTag) string {
+	list := tag.Get("one")
 	s, ok := d.str(n)
 	if !ok {
 		d.atValue(n, "want a string, got %s", n.kind())
 		return ""
 	}
 	if list == "" {
-		return s
+		return d.line(n, s, tag.Get("lines") != "")
 	}
 	if names := strings.Split(list, ","); !slices.Contains(names, s) {
 		d.inside(n, 0, "want one of %s, got %q", strings.Join(names, ", "), clip(s)).Near = nearest(s, names)
 		return ""
+	}
+	return s
+}
+
+// line refuses control characters, which a terminal might obey.
+func (d *decoder) line(n *node, s string, lines bool) string {
+	for _, r := range s {
+		if unicode.IsControl(r) && !(lines && (r == '\n' || r == '\r' || r == '\t')) {
+			d.atValue(n, "want a text without control characters, got %q in it", r)
+			return ""
+		}
 	}
 	return s
 }

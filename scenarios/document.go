@@ -13,7 +13,7 @@ import (
 type document struct {
 	Schema    int64            `toml:"schema" need:"true" min:"1" max:"1" jsonschema_description:"Version of this format: 1."`
 	Title     string           `toml:"title" jsonschema_description:"One line that names what happens."`
-	Story     string           `toml:"story" jsonschema_description:"What happens, why, and where each number comes from."`
+	Story     string           `toml:"story" lines:"true" jsonschema_description:"What happens, why, and where each number comes from."`
 	Seed      int64            `toml:"seed" min:"0" max:"9223372036854775807" jsonschema:"default=1" jsonschema_description:"Root of all random streams: same seed, same result."`
 	Duration  duration         `toml:"duration" need:"true" jsonschema_description:"Virtual time during which messages arrive; what is in the system then is served to its end. More than 0, at most 1000h."`
 	Warmup    duration         `toml:"warmup" jsonschema:"default=0s" jsonschema_description:"Observations before it are not counted in the statistics. Less than duration."`
@@ -34,18 +34,20 @@ type machineTable struct {
 	Quantum    duration `toml:"quantum" jsonschema:"default=3ms" jsonschema_description:"How long a thread keeps a core that others wait for."`
 }
 
-type costsTable struct { // defaults: model.DefaultCosts
-	Network  dist `toml:"network" unit:"time" jsonschema_description:"Producer to codec thread, and the same back."`
-	Decode   dist `toml:"decode" unit:"time" jsonschema_description:"From rejectRequest to the offer to the send queue."`
-	Handoff  dist `toml:"handoff" unit:"time" jsonschema_description:"Wake-up of an idle send thread."`
-	Process  dist `toml:"process" unit:"time" jsonschema_description:"From taken by a send thread to put lock asked for."`
-	Finish   dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest."`
-	Answer   dist `toml:"answer" unit:"time" jsonschema_description:"Sweeper: answering one request."`
-	SweepLag dist `toml:"sweep_lag" unit:"time" jsonschema_description:"How late a sweep begins on an idle machine."`
+// costsTable has a field for each of model.Costs, of the same name.
+type costsTable struct {
+	Network     dist `toml:"network" unit:"time" jsonschema_description:"Producer to codec thread, and the same back."`
+	Decode      dist `toml:"decode" unit:"time" jsonschema_description:"From rejectRequest to the offer to the send queue."`
+	Handoff     dist `toml:"handoff" unit:"time" jsonschema_description:"Wake-up of an idle send thread."`
+	Process     dist `toml:"process" unit:"time" jsonschema_description:"From taken by a send thread to put lock asked for."`
+	Finish      dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest."`
+	FirstAnswer dist `toml:"first_answer" unit:"time" jsonschema_description:"Sweeper: the first answer of a sweep, which wakes the connection's IO thread."`
+	Answer      dist `toml:"answer" unit:"time" jsonschema_description:"Sweeper: each further answer."`
+	SweepLag    dist `toml:"sweep_lag" unit:"time" jsonschema_description:"How late a sweep begins on an idle machine."`
 }
 
 type storeTable struct {
-	Append  dist     `toml:"append" unit:"time" jsonschema:"default=lognormal(median=4us\\, p99=40us)" jsonschema_description:"Time of one append."`
+	Append  dist     `toml:"append" unit:"time" jsonschema_description:"Time of one append."`
 	Delay   duration `toml:"delay" jsonschema:"default=0s" jsonschema_description:"Added to each append."`
 	Profile later    `toml:"profile" jsonschema_description:"Not simulated yet: a measured profile."`
 	Kind    later    `toml:"kind" jsonschema_description:"Not simulated yet: a mechanistic store."`

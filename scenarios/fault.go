@@ -56,11 +56,13 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders the faults by position, overrides last, and drops repetitions.
-func (fs Faults) sorted() Faults {
+// sorted orders the faults: those of the scenario file by position, those of
+// the files that it names, those of the overrides in their order.
+func (fs Faults) sorted(file string, sets []string) Faults {
 	slices.SortStableFunc(fs, func(a, b Fault) int {
 		return cmp.Or(
-			cmp.Compare(b2i(a.Set != ""), b2i(b.Set != "")),
+			cmp.Compare(slices.Index(sets, a.Set), slices.Index(sets, b.Set)),
+			cmp.Compare(b2i(a.File != file), b2i(b.File != file)),
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return slices.Compact(fs)

@@ -3,6 +3,7 @@ package scenarios
 import (
 	_ "embed"
 	"strings"
+	"unicode"
 
 	"github.com/BurntSushi/toml"
 )
@@ -12,7 +13,13 @@ var starter string
 
 // Init returns a commented scenario to start from, with name as its title.
 func Init(name string) []byte {
-	quoted, err := toml.Marshal(map[string]string{"title": strings.ToValidUTF8(name, "?")})
+	title := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(name, "?"))
+	quoted, err := toml.Marshal(map[string]string{"title": title})
 	if err != nil {
 		quoted = []byte(`title = ""`)
 	}

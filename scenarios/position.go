@@ -59,9 +59,13 @@ type keyPart struct {
 // scanner finds places. It takes every valid TOML file and some invalid ones:
 // whether a file is valid is for toml's decoder to say.
 type scanner struct {
-	src string
-	at  int
+	src   string
+	at    int
+	pairs []pair
 }
+
+// pair is where one key = value stands, as offsets.
+type pair struct{ key, val, end int }
 
 // scanError stops a scan: at an offset, something that can't be followed.
 type scanError struct {
@@ -72,8 +76,9 @@ type scanError struct {
 
 func (e *scanError) Error() string { return e.msg }
 
-// scanPlaces returns the places of src, as far as it got if err is not nil.
-func scanPlaces(src string) (root *place, err *scanError) {
+// scanPlaces returns the places of src and its pairs in order of their ends,
+// as far as it got if err is not nil.
+func scanPlaces(src string) (root *place, pairs []pair, err *scanError) {
 	root = &place{text: -1}
 	s := &scanner{src: src}
 	defer func() {
@@ -84,12 +89,13 @@ func scanPlaces(src string) (root *place, err *scanError) {
 			}
 			err = e
 		}
+		pairs = s.pairs
 	}()
 	table := root
 	for {
 		s.skip(true)
 		if s.at == len(s.src) {
-			return root, nil
+			return root, nil, nil
 		}
 		if s.src[s.at] == '[' {
 			table = s.header(root)
@@ -165,6 +171,8 @@ func (s *scanner) header(root *place) *place {
 
 // pair reads key = value into table.
 func (s *scanner) pair(table *place, depth int) {
+	s.skip(false)
+	at := pair{key: s.at}
 	parts := s.key()
 	if !s.accept('=') {
 		s.fail("want =")
@@ -175,7 +183,10 @@ func (s *scanner) pair(table *place, depth int) {
 		table = table.add(part.name, part.offset)
 	}
 	table.key = parts[len(parts)-1].offset
+	at.val = s.at
 	s.value(table, depth+len(parts))
+	at.end = s.at
+	s.pairs = append(s.pairs, at)
 }
 
 // key reads a dotted key and the blanks after it.

@@ -144,11 +144,16 @@ func parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 	}
 	text := strings.TrimPrefix(string(src), "\ufeff")
 	d := &decoder{file: filename, lines: linesOf(text), resolve: resolve}
-	root, fault := parseTree(text)
-	if fault != nil {
-		line, column := d.lines.position(fault.offset)
-		return nil, Faults{{File: filename, Line: line, Column: column, Msg: fault.msg}}
+	root, syntax, holed := parseTree(text)
+	for _, fault := range syntax {
+		f := Fault{File: filename, Key: fault.key, Msg: fault.msg}
+		f.Line, f.Column = d.lines.position(fault.offset)
+		d.faults = append(d.faults, f)
 	}
+	if root == nil {
+		return nil, d.faults.sorted(filename, sets)
+	}
+	d.holed = holed
 	for _, set := range sets {
 		if err := override(root, set); err != nil {
 			d.faults = append(d.faults, Fault{Set: set, Msg: err.Error()})
@@ -157,7 +162,7 @@ func parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 	doc := d.decode(root)
 	config, expects := d.config(doc, root)
 	if len(d.faults) > 0 {
-		faults := d.faults.sorted()
+		faults := d.faults.sorted(filename, sets)
 		return nil, faults[:min(len(faults), faultsMost)]
 	}
 	config.Name = strings.TrimSuffix(filepath.Base(filename), ".toml")

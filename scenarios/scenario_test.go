@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -192,7 +193,9 @@ func TestConf(t *testing.T) {
 		}
 	}
 	// The table wins over the file, an override over both.
-	resolve := func(string) ([]byte, error) { return []byte("waitTimeMillsInSendQueue=300\nosPageCacheBusyTimeOutMills=400\n"), nil }
+	resolve := func(string) ([]byte, error) {
+		return []byte("waitTimeMillsInSendQueue=300\nosPageCacheBusyTimeOutMills=400\n"), nil
+	}
 	s, err = Parse("x.toml", []byte(minimal+"[broker]\nconf='broker.conf'\nosPageCacheBusyTimeOutMills=500\n"), resolve)
 	if err != nil {
 		t.Fatal(err)
@@ -274,8 +277,8 @@ func TestInit(t *testing.T) {
 		s, err := Parse(name+".toml", Init(name), nil)
 		if err != nil {
 			t.Errorf("%q: %v", name, err)
-		} else if s.Config.Title != name {
-			t.Errorf("title: got %q, want %q", s.Config.Title, name)
+		} else if want := strings.ReplaceAll(name, "\n", " "); s.Config.Title != want {
+			t.Errorf("title: got %q, want %q", s.Config.Title, want)
 		}
 	}
 }
@@ -321,5 +324,61 @@ func TestSchemaUpToDate(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s is not what go generate makes (-file +generated):\n%s", name, diff)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	s := mustParse(t, minimal+`bodies = [{ share = 0.75, body = "1KiB" }, { share = 0.25, body = "uniform(min=1KiB, max=3KiB)" }]`)
+	if got, want := s.Config.Producers[0].Body.Mean(), 0.75*1024+0.25*2048; got != want {
+		t.Errorf("mean: got %v, want %v", got, want)
+	}
+}
+
+func TestReferencedFiles(t *testing.T) {
+	files := map[string]string{
+		"stalls.csv": "kind,index,by_seq,start_ns,end_ns,window_start_ns,window_end_ns\n" +
+			"append,0,7,7003,7500,7000,7150\nfreeze,0,,1001,1403,1000,1400\n",
+		"arrivals.csv": "seq,arrive_ns\n0,5\n1,\n2,1000000005\n",
+	}
+	s, err := Parse("x.toml", []byte(strings.Replace(minimal, "poisson(rate=43/s)", `trace(\"arrivals.csv\")`, 1)+"[[stall]]\nfile='stalls.csv'\n"),
+		func(rel string) ([]byte, error) { return []byte(files[rel]), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []model.Stall{{Where: model.StallAppend, At: 7000, Until: 7150}, {Where: model.StallProcess, At: 1001, Until: 1403}}
+	if diff := cmp.Diff(want, s.Config.Stalls); diff != "" {
+		t.Errorf("stalls (-want +got):\n%s", diff)
+	}
+	if got := s.Config.Producers[0].Arrivals.Rate(); got != 1 {
+		t.Errorf("rate: got %v, want 1", got)
+	}
+}
+
+// The cost keys are those of the model, neither more nor fewer.
+func TestCostKeys(t *testing.T) {
+	fields := func(typ reflect.Type) (names []string) {
+		for i := range typ.NumField() {
+			names = append(names, typ.Field(i).Name)
+		}
+		slices.Sort(names)
+		return names
+	}
+	if diff := cmp.Diff(fields(reflect.TypeFor[model.Costs]()), fields(reflect.TypeFor[costsTable]())); diff != "" {
+		t.Errorf("costs (-model +scenario):\n%s", diff)
+	}
+}
+
+// Every key of [broker] that the model reads is bounded and described.
+func TestBrokerKeys(t *testing.T) {
+	for _, k := range brokerKeys {
+		if k.doc == "" {
+			t.Errorf("%s: no description", k.name)
+		}
+		if k.kind != reflect.Bool && k.most > waitMsMost {
+			t.Errorf("%s: no bound", k.name)
+		}
+		if slices.Contains(otherKeys, k.name) {
+			t.Errorf("%s is read, and listed as not read", k.name)
+		}
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"strconv"
 
 	"github.com/invopop/jsonschema"
+
+	"brokersim/model"
+	"brokersim/sim/variate"
 )
 
 // Schema is the JSON schema of a scenario file, made from the types that it is
@@ -23,6 +26,17 @@ func Schema() ([]byte, error) {
 	s := r.ReflectFromType(reflect.TypeFor[document]())
 	s.Title = "brokersim scenario"
 	describe(s, reflect.TypeFor[document]())
+	costs, _ := s.Properties.Get("costs")
+	def := reflect.ValueOf(model.DefaultCosts())
+	for i := range def.NumField() {
+		// The fields of costsTable are those of model.Costs, in any order.
+		f, _ := reflect.TypeFor[costsTable]().FieldByName(def.Type().Field(i).Name)
+		p, _ := costs.Properties.Get(f.Tag.Get("toml"))
+		p.Default = def.Field(i).Interface().(variate.Dist).String()
+	}
+	store, _ := s.Properties.Get("store")
+	p, _ := store.Properties.Get("append")
+	p.Default = model.DefaultAppend().String()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -125,31 +125,120 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// parseTree decodes src. It returns nil and a fault if src is not TOML.
-func parseTree(src string) (*node, *faultAt) {
-	places, stop := scanPlaces(src)
-	if stop != nil && stop.limit {
-		return nil, &faultAt{stop.offset, stop.msg}
-	}
-	var tree map[string]any
-	if _, err := toml.Decode(src, &tree); err != nil {
+// parseTree decodes src. Where toml stops at one value, or at a key that is
+// there twice, that is kept as a fault and the rest is decoded without it, so
+// that its faults come to light too. The tree is nil if nothing more can be
+// said. Values at fault are 0 in it; holed has their offsets, with the index of
+// the fault.
+func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
+	holed = map[int]int{}
+	for {
+		places, pairs, stop := scanPlaces(src)
+		if stop != nil && stop.limit {
+			return nil, append(faults, faultAt{offset: stop.offset, msg: stop.msg}), nil
+		}
+		var tree map[string]any
+		_, err := toml.Decode(src, &tree)
+		if err == nil {
+			root = build(tree, places, nil, "")
+			root.nameHoles(faults, holed)
+			return root, faults, holed
+		}
+		fault := faultAt{msg: firstLine(err.Error())}
 		var pe toml.ParseError
 		if errors.As(err, &pe) {
-			return nil, &faultAt{pe.Position.Start, "not TOML: " + firstLine(pe.Message)}
+			fault = faultAt{offset: pe.Position.Start, msg: firstLine(pe.Message)}
 		}
-		return nil, &faultAt{0, "not TOML: " + firstLine(err.Error())}
+		hole, ok := holeFor(pairs, fault.offset)
+		if !ok || len(faults) == syntaxMost {
+			return nil, append(faults, faultAt{offset: fault.offset, msg: "not TOML: " + fault.msg}), nil
+		}
+		if bare := src[hole.val:hole.end]; hole.key >= 0 {
+			fault.key = clip(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(src[hole.key:hole.val]), "=")))
+		} else if bare != "" && !strings.ContainsAny(bare[:1], "\"'[{") {
+			fault.offset = hole.val
+			if strings.ContainsAny(bare, "abcdefghijklmnopqrstuvwxyz/%") {
+				fault.msg = "want quotes around a text, or a quantity with its unit"
+			}
+			if got := clip(strings.TrimSpace(bare)); !strings.Contains(fault.msg, got) {
+				fault.msg += ", got " + got
+			}
+		}
+		faults = append(faults, fault)
+		src, ok = hole.fill(src)
+		if !ok {
+			return nil, faults, nil
+		}
+		if hole.key < 0 {
+			holed[hole.val] = len(faults) - 1
+		}
 	}
-	return build(tree, places, nil, ""), nil
+}
+
+// syntaxMost is how many faults of syntax are looked for.
+const syntaxMost = 50
+
+// holeFor finds the innermost pair that an offset stands in. Its key is -1 if
+// the offset stands in the value.
+func holeFor(pairs []pair, offset int) (pair, bool) {
+	for _, p := range pairs { // inner pairs end before outer ones
+		if offset < p.key || offset > p.end {
+			continue
+		}
+		if offset >= p.val {
+			p.key = -1
+		}
+		return p, true
+	}
+	return pair{}, false
+}
+
+// fill replaces the value by 0, or all of the pair by blanks; lines stay where
+// they are. It is false if that changes nothing.
+func (p pair) fill(src string) (string, bool) {
+	from, with := p.key, ""
+	if p.key < 0 {
+		from, with = p.val, "0"
+	}
+	old := src[from:p.end]
+	if len(old) < len(with) {
+		return src, false
+	}
+	blank := []byte(with + strings.Repeat(" ", len(old)-len(with)))
+	if strings.Contains(old, "\n") { // blanks can't stand for lines inside a value
+		return src, false
+	}
+	filled := src[:from] + string(blank) + src[p.end:]
+	return filled, filled != src
 }
 
 // faultAt is a fault at an offset of the source.
 type faultAt struct {
 	offset int
 	msg    string
+	key    string
 }
 
+// nameHoles gives the faults of values the path of their key.
+func (n *node) nameHoles(faults []faultAt, holed map[int]int) {
+	for _, kid := range n.keys {
+		if i, ok := holed[kid.valPos]; ok && kid.value != nil {
+			faults[i].key = kid.path
+		}
+		kid.nameHoles(faults, holed)
+	}
+	for _, item := range n.items {
+		item.nameHoles(faults, holed)
+	}
+}
+
+// firstLine makes a message of toml's one of ours.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
+	s = strings.TrimSuffix(s, ".")
+	if s != "" {
+		s = strings.ToLower(s[:1]) + s[1:]
+	}
 	return s
 }
 
@@ -233,7 +322,7 @@ func overrideValue(raw string) any {
 	if strings.ContainsAny(text, "\n\r#") {
 		return raw
 	}
-	if _, stop := scanPlaces("v=" + text); stop != nil {
+	if _, _, stop := scanPlaces("v=" + text); stop != nil {
 		return text
 	}
 	var v map[string]any

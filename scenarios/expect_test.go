@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"testing"
+
+	"brokersim/model"
+)
+
+func TestExpect(t *testing.T) {
+	est := func(v, lo, hi float64) *model.Estimate { return &model.Estimate{Value: v, Lo: &lo, Hi: &hi} }
+	most := 300.0
+	result := &model.Result{
+		VirtualSeconds: 10,
+		Messages:       model.MessageCounts{Offered: 400, StoredOnce: 390, NotStoredKnown: 10},
+		Attempts:       model.AttemptCounts{Sent: 500, Success: 395, TimeoutCleanQueue: 5, RejectRequest: 100},
+		LatencyMs:      model.Summary{P99: est(40, 30, 50), Mean: &model.Estimate{Value: 2}, Max: &most},
+	}
+	for _, c := range []struct {
+		text  string
+		value float64
+		want  string // passed, failed, undecided or none
+	}{
+		{"fraction(timeout_clean_queue) < 1%", 0.01, "failed"},
+		{"fraction(timeout_clean_queue) <= 1%", 0.01, "passed"},
+		{"fraction(rejectrequest)>=0.2", 0.2, "passed"},
+		{"fraction(not_stored_known) < 3 %", 0.025, "passed"},
+		{"count(overload) <= 0", 0, "passed"},
+		{"count(sent) > 500", 500, "failed"},
+		{"throughput > 39/s", 39.5, "passed"},
+		{"goodput > 39/s", 39, "failed"},
+		{"p99(latency) < 51ms", 40, "passed"},
+		{"p99(latency) < 45ms", 40, "undecided"},
+		{"p99(latency) > 0.05s", 40, "failed"},
+		{"mean( latency ) <= 2ms", 2, "passed"},
+		{"max(latency) < 1s", 300, "passed"},
+		{"p50(waiting) < 1s", 0, "none"},
+		{"max(period_in_queue) < 1s", 0, "none"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			e, err := ParseExpect(c.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mark := e.Eval(result)
+			got := "undecided"
+			switch {
+			case mark.Value == nil:
+				got = "none"
+			case *mark.Value != c.value:
+				t.Errorf("value: got %v, want %v", *mark.Value, c.value)
+			}
+			if mark.Passed != nil {
+				got = map[bool]string{true: "passed", false: "failed"}[*mark.Passed]
+			}
+			if got != c.want || mark.Expect != c.text {
+				t.Errorf("got %s %q, want %s", got, mark.Expect, c.want)
+			}
+		})
+	}
+	if e, _ := ParseExpect("fraction(success) > 1%"); e.Eval(&model.Result{}).Value != nil {
+		t.Error("a fraction of nothing has a value")
+	}
+}
