@@ -3,6 +3,7 @@ package variate
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -235,8 +236,8 @@ func TestStartsAreIndependent(t *testing.T) {
 	for _, text := range arrivalsCases {
 		a := parseArrivals(t, text)
 		first := until(t, a, "same", 2*sim.Second)
-		if diff := cmp.Diff(first, until(t, a, "same", 2*sim.Second)); diff != "" {
-			t.Errorf("%s: the second Start differs:\n%s", text, diff)
+		if !slices.Equal(first, until(t, a, "same", 2*sim.Second)) {
+			t.Errorf("%s: the second Start differs", text)
 		}
 	}
 }

@@ -56,9 +56,37 @@ func log(x float64) float64 {
 	return float64(n*ln2Hi) - ((half - low) - f)
 }
 
+const (
+	expBits  = 7
+	expSteps = 1 << expBits
+
+	root   = 1.00542990111280282135138395593479981470010844693625 // 2**(1/128)
+	rootHi = 0x1.0163da9fb3335p+0
+	rootLo = root - rootHi
+
+	// Added to a float64 below 2^51 in size, it leaves the nearest integer in
+	// the low bits.
+	roundInt = 0x1.8p52
+)
+
+// powersOf2 holds 2**(i/128), and what that lacks as a float64.
+var powersOf2 = func() (table [expSteps]struct{ hi, lo float64 }) {
+	hi, lo := 1.0, 0.0
+	for i := range table {
+		table[i].hi, table[i].lo = hi, lo
+		// Times the root, in twice the precision; FMA is exact everywhere.
+		p := float64(hi * rootHi)
+		e := math.FMA(hi, rootHi, -p) + float64(hi*rootLo) + float64(lo*rootHi)
+		hi = p + e
+		lo = e - (hi - p)
+	}
+	return table
+}()
+
 // exp returns e**x, within 1 ulp where it is a normal number; below that 0.
 //
-// With x = k ln2 + r, |r| <= ln2/2, it sums Taylor's series of e**r.
+// With x = k ln2/128 + r, |r| <= ln2/256, it takes the 128th power of 2 from a
+// table and sums Taylor's series of e**r - 1.
 func exp(x float64) float64 {
 	switch {
 	case x > 709.782712893384:
@@ -68,31 +96,19 @@ func exp(x float64) float64 {
 	case x != x:
 		return x
 	}
-	kf := float64(x * (1 / math.Ln2))
-	k := int64(kf + math.Copysign(0.5, kf))
-	n := float64(k)
-	hi := x - float64(n*ln2Hi)
-	lo := float64(n * ln2Lo)
-	r := hi - lo
+	shifted := float64(x*(expSteps/math.Ln2)) + roundInt
+	n := shifted - roundInt
+	k := int64(math.Float64bits(shifted)<<13) >> 13 // the mantissa below its top bit
+	r := (x - float64(n*(ln2Hi/expSteps))) - float64(n*(ln2Lo/expSteps))
 	z := float64(r * r)
-	z2 := float64(z * z)
-	z4 := float64(z2 * z2)
-	a := 1./2 + float64(r*(1./6))
-	b := 1./24 + float64(r*(1./120))
-	c := 1./720 + float64(r*(1./5040))
-	d := 1./40320 + float64(r*(1./362880))
-	e := 1./3628800 + float64(r*(1./39916800))
-	g := 1./479001600 + float64(r*(1./6227020800))
-	ab := a + float64(z*b)
-	cd := c + float64(z*d)
-	eg := e + float64(z*g)
-	q := float64(z * (ab + float64(z2*cd) + float64(z4*eg)))
-	// r itself is hi-lo rounded; (hi-r)-lo is what it lost.
-	y := 1 + (r + (q + ((hi - r) - lo)))
-	if k > 1023 {
-		return float64(float64(y*2) * math.Float64frombits(uint64(k-1+1023)<<52))
+	p := r + float64(z*((0.5+float64(r*(1./6)))+float64(z*(1./24+float64(r*(1./120))))))
+	t := &powersOf2[k&(expSteps-1)]
+	y := t.hi + (float64(t.hi*p) + t.lo)
+	m := k >> expBits
+	if m > 1023 {
+		return float64(float64(y*2) * math.Float64frombits(uint64(m-1+1023)<<52))
 	}
-	return float64(y * math.Float64frombits(uint64(k+1023)<<52))
+	return float64(y * math.Float64frombits(uint64(m+1023)<<52))
 }
 
 // expm1 returns e**x - 1 without cancellation (Kahan: the rounding errors of
