@@ -30,6 +30,7 @@ type brokerKey struct {
 const (
 	waitMsMost   = 1000 * 3600 * 1000 // 1000 h, as the longest run
 	threadsMost  = 100_000
+	unknownMost  = 100 // unknown keys of a broker.conf that are named one by one
 	capacityMost = math.MaxInt32
 )
 
@@ -193,6 +194,9 @@ func (d *decoder) settings(table *node, cores int) model.Settings {
 	}
 	for _, name := range table.names() {
 		n := table.keys[name]
+		if d.full() {
+			break
+		}
 		if name == "release" || name == "conf" || d.isHole(n) {
 			continue
 		}
@@ -276,7 +280,11 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string) 
 		return
 	}
 	var unread []string
+	unknown := 0
 	for _, p := range parseProperties(string(text)) {
+		if d.full() {
+			break
+		}
 		note := func(format string, args ...any) {
 			d.notes = append(d.notes, fmt.Sprintf("%s:%d: %s: ", rel, p.line, clip(p.key))+fmt.Sprintf(format, args...))
 		}
@@ -286,7 +294,12 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string) 
 			note("%s is not simulated yet: the run is as if it were not set", p.value)
 		case k == nil && slices.Contains(otherKeys, p.key):
 			unread = append(unread, p.key)
+		case k == nil && unknown == unknownMost:
+			unknown++
+			note("here and below are more keys that are not known here")
+		case k == nil && unknown > unknownMost:
 		case k == nil:
+			unknown++
 			near := nearest(p.key, brokerNames[2:])
 			if near != "" {
 				near = fmt.Sprintf("; did you mean %q?", near)

@@ -239,7 +239,7 @@ func (d *decoder) bodies(t *producerTable) variate.Dist {
 	if t.Body.node != nil {
 		d.atKey(t.Body.node, `goes with no "bodies"`)
 	}
-	if !n.array {
+	if !n.array || len(t.Bodies) < len(n.items) { // as was said
 		return nil
 	}
 	sum, whole := 0.0, true

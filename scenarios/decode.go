@@ -53,6 +53,9 @@ func (d *decoder) inside(n *node, offset int, format string, args ...any) *Fault
 	return d.at(n, n.text+offset, format, args...)
 }
 
+// full reports that more faults are of no use to anyone.
+func (d *decoder) full() bool { return len(d.faults) >= faultsMost }
+
 // note keeps a warning about a node.
 func (d *decoder) note(n *node, format string, args ...any) {
 	d.notes = append(d.notes, n.path+": "+fmt.Sprintf(format, args...))
@@ -76,6 +79,9 @@ func (d *decoder) table(n *node, v reflect.Value) {
 		}
 	}
 	for _, name := range n.names() {
+		if d.full() {
+			return
+		}
 		if i, ok := fields[name]; ok {
 			d.field(n.keys[name], v.Field(i), v.Type().Field(i).Tag)
 		} else {
@@ -171,6 +177,9 @@ func (d *decoder) slice(n *node, v reflect.Value) {
 		return
 	}
 	for _, item := range n.items {
+		if d.full() {
+			return
+		}
 		element := reflect.New(v.Type().Elem()).Elem()
 		d.table(item, element)
 		v.Set(reflect.Append(v, element))

@@ -152,8 +152,10 @@ func bare(err error) error {
 func (e Expect) Measure(r *model.Result) (model.Estimate, bool) {
 	switch e.Metric {
 	case "fraction", "count":
-		n, whole := count(r.Attempts, attemptNames, e.Of), r.Attempts.Sent
-		if slices.Contains(messageNames, e.Of) {
+		n, whole := int64(0), r.Attempts.Sent
+		if slices.Contains(attemptNames, e.Of) {
+			n = count(r.Attempts, attemptNames, e.Of)
+		} else {
 			n, whole = count(r.Messages, messageNames, e.Of), r.Messages.Offered
 		}
 		if e.Metric == "count" {

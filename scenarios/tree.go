@@ -176,7 +176,7 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 }
 
 // syntaxMost is how many faults of syntax are looked for.
-const syntaxMost = 50
+const syntaxMost = 20
 
 // holeFor finds the innermost pair that an offset stands in. Its key is -1 if
 // the offset stands in the value.
