@@ -41,32 +41,34 @@ func (b *Broker) answer(a *attempt, o Outcome, code int32) {
 	if a.Unlock != Absent {
 		k.stored++
 	}
-	b.mark(evDone, a.Seq<<8|int64(o))
+	b.trace(a)
 	if !inOrder(a) {
 		k.err = fmt.Errorf("%w: times of attempt %d are out of order", ErrBooks, a.Seq)
 	}
 	if a.Send >= b.cfg.Warmup {
 		k.counted.add(a)
-		if code != CodeSuccess {
+		if code != CodeSuccess && len(k.counted.Errors) < ErrorLinesMax {
 			k.errorLine(a.Resp, int(code), b.remarkOf(a))
 		}
 	}
 	b.attempts.settle(a, b.obs.Attempt)
 }
 
-// inOrder checks the order in which things happen to an attempt.
+// inOrder checks the order in which things happened to an attempt: it was
+// refused on arrival, or swept from the queue, or taken and answered; never
+// both of the latter.
 func inOrder(a *attempt) bool {
-	last := a.Send
-	for _, t := range [...]sim.Time{a.Arrive, a.Enq, a.Deq, a.LockReq, a.Lock, a.App0, a.App1, a.Unlock, a.Done, a.Clean, a.Resp} {
-		if t == Absent {
-			continue
-		}
-		if t < last {
-			return false
-		}
-		last = t
+	switch {
+	case a.Send > a.Arrive:
+		return false
+	case a.Deq != Absent:
+		locked := a.Lock == Absent || a.Deq <= a.LockReq && a.LockReq <= a.Lock && a.Lock <= a.Unlock && a.Unlock <= a.Done
+		return a.Clean == Absent && a.Arrive <= a.Enq && a.Enq <= a.Deq && a.Deq <= a.Done && locked && a.Done <= a.Resp
+	case a.Clean != Absent:
+		return a.Arrive <= a.Enq && a.Enq <= a.Clean && a.Clean <= a.Resp
+	default:
+		return max(a.Arrive, a.Enq) <= a.Resp
 	}
-	return a.Clean == Absent || a.Deq == Absent
 }
 
 // remarkOf is the answer's remark as the broker spells it.
@@ -84,10 +86,13 @@ func (b *Broker) remarkOf(a *attempt) string {
 	}
 }
 
-// mark folds a step of the trajectory into the fingerprint.
-func (b *Broker) mark(kind sim.Kind, what int64) {
-	b.fp.Mix(uint64(b.eng.Now()))
-	b.fp.Mix(uint64(kind)<<56 | uint64(what))
+// trace folds an attempt's way through the broker into the fingerprint, in
+// the order in which attempts are answered: when it arrived, was queued,
+// taken, appended or swept, and how it was answered.
+func (b *Broker) trace(a *attempt) {
+	const k1, k2, k3, k4, k5, k6 = 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db
+	times := uint64(a.Arrive)*k1 + uint64(a.Enq)*k2 + uint64(a.Deq)*k3 + uint64(a.Lock)*k4 + uint64(a.Unlock)*k5 + uint64(b.eng.Now())*k6
+	b.fp.Mix(times ^ uint64(a.Seq)<<8 ^ uint64(a.Outcome))
 }
 
 // checkBooks compares what came with what became of it.

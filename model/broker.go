@@ -23,6 +23,7 @@ type Broker struct {
 	obs    Observer
 	fp     sim.Fingerprint
 	cut    error // why the run stopped before its end
+	next   successor
 
 	producers []producer
 	attempts  ledger
@@ -112,7 +113,7 @@ const eventLimit = 20_000_000_000
 func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
 	const strideMask = 1<<14 - 1
 	for n := uint64(1); ; n++ {
-		kind, arg, ok := b.eng.Next()
+		kind, arg, ok := b.step()
 		if !ok {
 			break
 		}
@@ -124,11 +125,9 @@ func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
 				progress(b.eng.Now())
 			}
 		}
-		if b.frozen > b.eng.Now() && kind != evFreeze {
-			if !(b.cfg.Recorded && kind == evArrive) {
-				b.eng.At(b.frozen, kind, arg)
-				continue
-			}
+		if b.frozen > b.eng.Now() && kind != evFreeze && !(b.cfg.Recorded && kind == evArrive) {
+			b.eng.At(b.frozen, kind, arg)
+			continue
 		}
 		switch kind {
 		case evArrive:
@@ -164,6 +163,33 @@ func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
 		return fmt.Errorf("at %v: %w", b.eng.Now(), err)
 	}
 	return b.checkBooks()
+}
+
+// step advances the clock to the next event.
+func (b *Broker) step() (kind sim.Kind, arg uint64, ok bool) {
+	if s := b.next; s.there {
+		b.next.there = false
+		if b.eng.Advance(s.at, s.kind) {
+			return s.kind, s.arg, true
+		}
+		b.eng.At(s.at, s.kind, s.arg)
+	}
+	return b.eng.Next()
+}
+
+// successor is the one event that the event at hand leads to, told last of
+// all: if nothing comes before it, it needn't go through the queue.
+type successor struct {
+	at    sim.Time
+	kind  sim.Kind
+	there bool
+	arg   uint64
+}
+
+// then schedules the successor of the event at hand. A handler calls it at
+// most once and schedules nothing after it.
+func (b *Broker) then(at sim.Time, kind sim.Kind, arg uint64) {
+	b.next = successor{at, kind, true, arg}
 }
 
 // Fingerprint hashes the trajectory so far: time, event, request, outcome.

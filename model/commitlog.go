@@ -29,7 +29,7 @@ func (b *Broker) requestLock(w uint32) {
 	now := b.eng.Now()
 	a.status = b.check(a)
 	if !a.status.Stored() {
-		b.eng.At(now+b.finish.draw(), evDone, uint64(w))
+		b.then(now+b.finish.draw(), evDone, uint64(w))
 		return
 	}
 	a.LockReq = now
@@ -70,7 +70,7 @@ func (b *Broker) locked(w uint32) {
 			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq})
 		}
 	}
-	b.eng.At(end.at, evUnlock, uint64(w))
+	b.then(end.at, evUnlock, uint64(w))
 }
 
 // unlock ends the append and passes the lock on.
@@ -78,16 +78,17 @@ func (b *Broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
-	b.mark(evUnlock, a.Seq)
 	if b.obs.Lock != nil {
 		b.obs.Lock(a.Lock, now)
 	}
 	b.lock.held = false
 	b.lock.state.Released()
-	b.eng.At(now+b.finish.draw(), evDone, uint64(w))
+	done := now + b.finish.draw()
 	if b.lock.waiting.n == 0 {
+		b.then(done, evDone, uint64(w))
 		return
 	}
+	b.eng.At(done, evDone, uint64(w))
 	if b.lock.spin {
 		// Whichever of the spinning threads sees it first: no order.
 		b.locked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))
@@ -96,7 +97,7 @@ func (b *Broker) unlock(w uint32) {
 	// ReentrantLock, non-fair: the longest waiter is woken, and a newcomer
 	// may get the lock before it runs (facts §6.2).
 	next := b.lock.waiting.ring[b.lock.waiting.head]
-	b.eng.At(now+b.handoff.draw(), evLockRetry, uint64(next))
+	b.then(now+b.handoff.draw(), evLockRetry, uint64(next))
 }
 
 // retryLock is a parked thread, woken: it takes the lock or parks again.

@@ -8,10 +8,11 @@ type worker struct{ seq int64 }
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
 // into an empty queue signals one taker, and each taker that leaves something
 // behind signals the next. A worker that is just done may be there first.
-func (b *Broker) signal() {
-	if w, ok := b.idle.pop(); ok {
-		b.eng.At(b.eng.Now()+b.handoff.draw()+b.cpu.wait(b.lock.spinning()), evTake, uint64(w))
+func (b *Broker) signal() (wake sim.Time, w uint32, ok bool) {
+	if w, ok = b.idle.pop(); ok {
+		wake = b.eng.Now() + b.handoff.draw() + b.cpu.wait(b.lock.spinning())
 	}
+	return wake, w, ok
 }
 
 // woken is an idle worker that has got a core.
@@ -31,13 +32,14 @@ func (b *Broker) take(w uint32) bool {
 	now := b.eng.Now()
 	a := b.attempts.at(int64(head.ID))
 	a.Deq, a.Worker = now, int32(w)+1
-	b.mark(evTake, a.Seq)
 	b.queueChanged()
 	if b.queue.Len() > 0 {
-		b.signal()
+		if wake, other, ok := b.signal(); ok {
+			b.eng.At(wake, evTake, uint64(other))
+		}
 	}
 	b.workers[w].seq = a.Seq
-	b.eng.At(now+b.process.draw(), evLockReq, uint64(w))
+	b.then(now+b.process.draw(), evLockReq, uint64(w))
 	return true
 }
 
@@ -46,8 +48,12 @@ func (b *Broker) take(w uint32) bool {
 func (b *Broker) done(w uint32) {
 	a := b.attempts.at(b.workers[w].seq)
 	a.Done = b.eng.Now()
-	code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize)
-	b.answer(a, outcome, code)
+	if a.status == PutOK {
+		b.answer(a, OK, CodeSuccess)
+	} else {
+		code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize)
+		b.answer(a, outcome, code)
+	}
 	if !b.take(w) {
 		b.idle.push(w)
 	}

@@ -73,7 +73,6 @@ func (b *Broker) loadArrive(i int) {
 	l := &b.loads[i]
 	now := b.eng.Now()
 	l.count.Arrived++
-	b.mark(evLoadArrive, l.count.Arrived)
 	if l.idle > 0 {
 		l.idle--
 		b.books.open++
@@ -89,6 +88,7 @@ func (b *Broker) loadArrive(i int) {
 func (b *Broker) loadDone(i int) {
 	l := &b.loads[i]
 	l.count.Served++
+	b.fp.Mix(uint64(b.eng.Now()))
 	b.books.open--
 	if _, ok := l.queue.Poll(); ok {
 		b.eng.At(b.eng.Now()+l.service.draw(), evLoadDone, uint64(i))
@@ -100,6 +100,7 @@ func (b *Broker) loadDone(i int) {
 func (b *Broker) loadSwept(ans Answer) {
 	l := &b.loads[ans.ID]
 	l.count.TimeoutCleanQueue++
+	b.fp.Mix(uint64(b.eng.Now()))
 	b.books.open--
 	b.books.errorLine(b.eng.Now(), CodeSystemBusy, ans.Remark())
 }

@@ -59,13 +59,12 @@ func (b *Broker) arrive(i int) {
 	a.Send, a.Arrive, a.Body, a.producer = p.nextSend, now, int64(p.body.draw()), int32(i)
 	b.books.open++
 	b.books.arrived++
-	b.mark(evArrive, a.Seq)
+	b.nextArrival(i)
 	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills) {
 		b.answer(a, RejectRequest, CodeSystemBusy)
-	} else {
-		b.eng.At(now+b.decode.draw(), evOffer, uint64(a.Seq))
+		return
 	}
-	b.nextArrival(i)
+	b.then(now+b.decode.draw(), evOffer, uint64(a.Seq))
 }
 
 // offer hands the request to the send executor: createTimestamp, then the
@@ -81,8 +80,11 @@ func (b *Broker) offer(seq int64) {
 	}
 	a.QlenEnq = int32(b.queue.Len())
 	b.queueChanged()
-	if empty {
-		b.signal()
+	if !empty {
+		return
+	}
+	if wake, w, ok := b.signal(); ok {
+		b.then(wake, evTake, uint64(w))
 	}
 }
 

@@ -67,7 +67,7 @@ func (b *Broker) sweepNext() {
 		}
 		// Fixed rate: a sweep that is late or long doesn't move the schedule.
 		s.nominal += SweepPeriod
-		b.eng.At(max(now, s.nominal+s.lag.draw()+b.sweepWait()), evSweep, 0)
+		b.then(max(now, s.nominal+s.lag.draw()+b.sweepWait()), evSweep, 0)
 		return
 	}
 	if ans.Queue == SendQueue {
@@ -87,7 +87,7 @@ func (b *Broker) sweepNext() {
 	if s.answered++; s.answered == 1 {
 		cost = &s.first
 	}
-	b.eng.At(now+cost.draw()+b.answerWait(), evSweepNext, 0)
+	b.then(now+cost.draw()+b.answerWait(), evSweepNext, 0)
 }
 
 // sweepWait is the wait for a core of a sweep that becomes due; answerWait

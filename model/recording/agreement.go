@@ -13,7 +13,7 @@ import (
 type Agreement struct {
 	Requests        int64 `json:"requests"`
 	SameOutcome     int64 `json:"same_outcome"`
-	RejectedInBoth  int64 `json:"rejected_in_both"` // whatever the kind
+	RejectedInBoth  int64 `json:"rejected_in_both"` // by a sweep, so that both have a period and a size of queue: what the next two are out of
 	PeriodWithin1ms int64 `json:"period_within_1ms"`
 	SizeEqual       int64 `json:"size_equal"`
 
@@ -23,14 +23,13 @@ type Agreement struct {
 	// rejected alike, the same kind, by both.
 	RejectedInEither int64 `json:"rejected_in_either"`
 	AlikeInBoth      int64 `json:"alike_in_both"`
-	// Sized is the number of those swept in both, which have a period and a
-	// size of queue in both: what PeriodWithin1ms and SizeEqual are out of.
-	Sized int64 `json:"swept_in_both"`
+	// RefusedInBoth counts all that were rejected in both, whatever the kind.
+	RefusedInBoth int64 `json:"refused_in_both"`
 	// Confusion counts by recorded and by simulated outcome, in the order of
 	// model.Outcome.
 	Confusion []Cell `json:"confusion"`
 	// PeriodDifferenceMs counts simulated less recorded period, SizeDifference
-	// likewise, over those swept in both; the outer cells are "or more".
+	// likewise, over RejectedInBoth; the outer cells are "or more".
 	PeriodDifferenceMs []Difference `json:"period_difference_ms"`
 	SizeDifference     []Difference `json:"size_difference"`
 }
@@ -81,11 +80,11 @@ func (s *score) attempt(a *model.Attempt) {
 	if !rec.Outcome.Rejected() || !a.Outcome.Rejected() {
 		return
 	}
-	s.RejectedInBoth++
+	s.RefusedInBoth++
 	if rec.PeriodMs == model.Absent || rec.Size == model.Absent || a.PeriodMs == model.Absent {
 		return
 	}
-	s.Sized++
+	s.RejectedInBoth++
 	dp, ds := a.PeriodMs-int64(rec.PeriodMs), a.Qsize-int64(rec.Size)
 	s.period[clamp(dp)+differenceMax]++
 	s.size[clamp(ds)+differenceMax]++
@@ -130,7 +129,7 @@ func (a *Agreement) Add(o *Agreement) {
 	a.Scored += o.Scored
 	a.RejectedInEither += o.RejectedInEither
 	a.AlikeInBoth += o.AlikeInBoth
-	a.Sized += o.Sized
+	a.RefusedInBoth += o.RefusedInBoth
 }
 
 // Replay simulates cfg, which Drive has made a replay of requests, and holds
