@@ -1,0 +1,66 @@
+// Package model simulates the send path of an Apache RocketMQ broker on
+// virtual time: how sends queue, stall and are rejected.
+//
+// Source of every rule is RocketMQ's own code, release by release; comments
+// cite it as "facts §n", the sections of the fact sheet that the project was
+// built from, with the class and method where it helps. Times are
+// sim.Time (ns); what RocketMQ compares in whole wall-clock milliseconds is
+// int64 and ends in Ms.
+//
+// # The path of one send
+//
+// Read the files in this order.
+//
+//  1. release.go    what the release does and what its settings are by default
+//     config.go     what a run is given
+//  2. producer.go   a producer sends; the codec thread (netty) receives:
+//     admission.go    rejectRequest?              → [REJECTREQUEST]
+//     wallclock.go    createTimestamp, whole wall-clock ms
+//  3. sendqueue.go  the bounded send queue, full?  → [OVERLOAD]
+//  4. sweep.go      every 10 ms BrokerFastFailure: → [PCBUSY_CLEAN_QUEUE],
+//     sweeper.go    its thread and schedule        → [TIMEOUT_CLEAN_QUEUE]
+//  5. executor.go   send threads take from the queue; cores they share
+//  6. commitlog.go  the store's checks             → [PC_SYNCHRONIZED]
+//     putlock.go    the put lock, isOSPageCacheBusy
+//     costs.go      the append; stall.go: what holds it up
+//  7. putstatus.go  PutMessageStatus to response
+//     books.go      the answer, and the books that must add up
+//
+// Beside it: load.go, the other swept queues (pull, heartbeat, transaction, …)
+// with their executors. broker.go holds the parts together and runs them;
+// attempt.go is one send's row, ledger.go those in the system.
+// stats.go counts, study.go gathers replications into a Result (result.go),
+// replicate.go runs them; observe.go and requests.go let others look on.
+//
+// # One set of rules, two clocks
+//
+// Queue, Sweep, LockState, Reject, WallClock and Traits.Response are the rules:
+// plain state with the time passed in, without thread, timer or clock. Broker
+// drives them with events; real threads can drive the same code.
+//
+// # What is assumed
+//
+//  1. One connection for each producer; a connection keeps order.
+//  2. All send threads run from the start, as after the first n requests of a
+//     real broker. They are woken as LinkedBlockingQueue does it: one by the
+//     offer into an empty queue, and each that leaves something wakes the next.
+//  3. A spin lock goes to any of the spinning threads, a ReentrantLock to the
+//     longest waiter, once it is awake, unless another was faster.
+//  4. Threads that spin keep a core each. When no core is left, whoever
+//     becomes ready waits for its turn, a quantum for each that is before it;
+//     the sweeper, which sleeps most of the time, less so (executor.go).
+//  5. A freeze (SIGSTOP, GC, steal) holds every event of the broker until it
+//     ends; what passes outside, a stalled append or the network, goes on.
+//  6. Answering a request costs the sweeper time, the first of a sweep more;
+//     meanwhile requests come and go.
+//  7. Producers send once: retries, flush, replica and the transient pool are
+//     not simulated yet, nor are response callbacks in the send queue (4.7.1
+//     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
+//     of them a configuration asks for.
+//
+// # Reproducible
+//
+// A run depends on its Config and the replication's number alone: no goroutine,
+// clock or map order takes part, and every random number comes from a stream
+// named after what it is for.
+package model
