@@ -278,8 +278,12 @@ func lowerNormalQuantile(p float64) float64 {
 }
 
 // quantileOf inverts a CDF by bisection over the float64s from 0 up, whose
-// bits are in their order: it returns the least x with cdf(x) >= p.
+// bits are in their order: it returns the least x with cdf(x) >= p, and +Inf
+// for p = 1, to which a CDF comes too early by rounding.
 func quantileOf(p float64, cdf func(float64) float64) float64 {
+	if p >= 1 {
+		return math.Inf(1)
+	}
 	lo, hi := uint64(0), math.Float64bits(math.Inf(1))
 	for lo < hi {
 		mid := lo + (hi-lo)/2

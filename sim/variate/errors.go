@@ -125,34 +125,43 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// nearest returns the name that a slip of the fingers away from got, or "".
+// nearest returns the first name that differs least from got, if that may be a
+// slip: a letter in three, or one of them begins with the other.
 func nearest(got string, names []string) string {
 	best, bestAt := "", 1+max(1, len(got)/3)
+	lower := strings.ToLower(got)
 	for _, name := range names {
-		if d := editDistance(strings.ToLower(got), strings.ToLower(name)); d < bestAt {
+		d := editDistance(lower, strings.ToLower(name))
+		if got != "" && name != "" && (strings.HasPrefix(name, got) || strings.HasPrefix(got, name)) {
+			d = min(d, 1)
+		}
+		if d < bestAt {
 			best, bestAt = name, d
 		}
 	}
 	return best
 }
 
-// editDistance is Levenshtein's, of the first 32 bytes.
+// editDistance counts letters put in, left out, changed, or swapped with their
+// neighbour, in the first 32 bytes.
 func editDistance(a, b string) int {
 	a, b = a[:min(len(a), 32)], b[:min(len(b), 32)]
-	var row [33]int
-	for j := range len(b) + 1 {
+	var before, last, row [33]int
+	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, last = last, row
 		row[0] = i + 1
 		for j := range len(b) {
-			d := diagonal
+			d := last[j]
 			if a[i] != b[j] {
 				d++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
+			row[j+1] = min(d, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -81,6 +81,8 @@ func (d Gamma) meanUpTo(limit float64) float64 {
 	return float64(d.mean*p) + float64(limit*q)
 }
 
+const phasesMax = 1_000_000
+
 // Erlang is the distribution of a sum of k exponentials: a Gamma of shape k.
 type Erlang struct{ Gamma }
 
@@ -88,7 +90,7 @@ type Erlang struct{ Gamma }
 // mean of their sum.
 func NewErlang(unit Unit, k int, mean float64) (Erlang, error) {
 	var c checks
-	c.require(k >= 1 && k <= 1e6, "k", "want between 1 and 1000000, got %d", k)
+	c.require(k >= 1 && k <= phasesMax, "k", "want between 1 and %d, got %d", phasesMax, k)
 	c.positive(unit, "mean", mean)
 	if len(c) > 0 {
 		return Erlang{}, c.err()

@@ -39,12 +39,15 @@ func (d Mixture) Mean() float64 {
 
 // Quantile implements Dist.
 func (d Mixture) Quantile(p float64) float64 {
-	if p <= 0 {
-		least := d.parts[0].Quantile(0)
-		for _, part := range d.parts {
-			least = min(least, part.Quantile(0))
-		}
+	least, most := d.parts[0].Quantile(0), d.parts[0].Quantile(1)
+	for _, part := range d.parts {
+		least, most = min(least, part.Quantile(0)), max(most, part.Quantile(1))
+	}
+	switch {
+	case p <= 0:
 		return least
+	case p >= 1: // the CDF comes to 1 earlier, by rounding
+		return most
 	}
 	return quantileOf(p, d.CDF)
 }

@@ -38,8 +38,8 @@ func NewMMPP(states []MMPPState) (MMPP, error) {
 		c.require(isName(st.Name), st.Name, "want a name of letters, digits and _")
 		c.require(!slices.ContainsFunc(states[:i], func(o MMPPState) bool { return o.Name == st.Name }), st.Name, "is there twice")
 		c.require(st.PerSecond == 0 || st.PerSecond >= rateMin && st.PerSecond <= rateMax, st.Name,
-			"want a rate of 0/s, or between %v/s and %v/s, got %s", rateMin, rateMax, formatRate(st.PerSecond))
-		c.require(st.Mean >= 1 && st.Mean <= DrawMax, st.Name, "want a state of between 1ns and %v, got %v", sim.Time(DrawMax), st.Mean)
+			"want a rate of 0/s, or between %s and %s, got %s", formatRate(rateMin), formatRate(rateMax), formatRate(st.PerSecond))
+		c.require(st.Mean >= 1 && st.Mean <= DrawMax, st.Name, "want a state of between 1ns and %s, got %v", formatDuration(DrawMax), st.Mean)
 		arrivals += float64(st.PerSecond * st.Mean.Seconds())
 	}
 	c.require(arrivals >= arrivalsPerRoundMin, "states", "want at least %v arrivals in a round of all states, got %v", arrivalsPerRoundMin, arrivals)

@@ -12,22 +12,29 @@ type parameters struct {
 	begun  int // faults when it began
 	byName map[string]*arg
 	names  []string
+	// meant are names that something misspelt or misplaced may stand for;
+	// they are not also reported as missing.
+	meant map[string]bool
 }
 
 // parameters files the call's arguments by key and reports what is not
 // key=value, unknown or twice there.
 func (f *faults) parameters(call *node, names ...string) *parameters {
-	p := &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}, names: names}
+	p := &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}, names: names, meant: map[string]bool{}}
 	for i := range call.args {
 		a := &call.args[i]
-		if !f.plain(call, a) {
-			continue
-		}
-		if a.key.text == "" {
+		f.plain(call, a)
+		switch {
+		case a.key.text != "":
+			p.file(a.key.text, a)
+		case a.weight.text == "":
 			f.add(a.start(), a.end(), "%s: want name=value with a name of %s, got %q", call.text, strings.Join(names, ", "), shorten(a.value.text))
-			continue
+			fallthrough
+		default:
+			for _, name := range names {
+				p.meant[name] = true
+			}
 		}
-		p.file(a.key.text, a)
 	}
 	return p
 }
@@ -61,7 +68,9 @@ func (p *parameters) file(key string, a *arg) {
 			return
 		}
 	}
-	p.addNear(a.key.off, a.key.end, nearest(key, p.names), "%s: unknown parameter %q, want %s", p.call.text, shorten(key), strings.Join(p.names, ", "))
+	near := nearest(key, p.names)
+	p.meant[near] = true
+	p.addNear(a.key.off, a.key.end, near, "%s: unknown parameter %q, want %s", p.call.text, shorten(key), strings.Join(p.names, ", "))
 }
 
 func (p *parameters) has(name string) bool { return p.byName[name] != nil }
@@ -71,7 +80,7 @@ func (p *parameters) has(name string) bool { return p.byName[name] != nil }
 func (p *parameters) word(name string) (token, bool) {
 	a := p.byName[name]
 	switch {
-	case a == nil && p.call.broken:
+	case a == nil && (p.call.broken || p.meant[name]):
 		return token{}, false
 	case a == nil:
 		p.add(p.call.off, p.call.end, "%s: %s is missing", p.call.text, name)
@@ -128,8 +137,13 @@ func (p *parameters) built(err error) bool {
 	for _, e := range unjoin(err) {
 		off, end, msg := p.call.off, p.call.end, e.Error()
 		var pe *ParamError
-		if errors.As(e, &pe) && p.byName[pe.Name] != nil {
-			off, end = p.byName[pe.Name].start(), p.byName[pe.Name].end()
+		if errors.As(e, &pe) {
+			if a := p.byName[pe.Name]; a != nil {
+				off, end = a.start(), a.end()
+			}
+			if pe.Name == p.call.text {
+				msg = pe.Msg
+			}
 		}
 		p.add(off, end, "%s: %s", p.call.text, msg)
 	}

@@ -41,7 +41,12 @@ func (f *faults) arrivals(n *node) Arrivals {
 			return form.build(f, n)
 		}
 	}
-	f.addNear(n.off, n.off+len(n.text), nearest(n.text, names), "unknown arrivals %q, want %s, with their parameters in parentheses", shorten(n.text), strings.Join(names, ", "))
+	near := nearest(n.text, names)
+	if near == n.text {
+		f.add(n.off, n.end, "%s: want its parameters in parentheses", n.text)
+		return nil
+	}
+	f.addNear(n.off, n.off+len(n.text), near, "unknown arrivals %q, want %s, with their parameters in parentheses", shorten(n.text), strings.Join(names, ", "))
 	return nil
 }
 
@@ -215,9 +220,9 @@ func (f *faults) shifted(off int, err error) {
 }
 
 func (c *checks) rate(name string, perSecond float64) {
-	c.require(perSecond >= rateMin && perSecond <= rateMax, name, "want between %v/s and %v/s, got %s", rateMin, rateMax, formatRate(perSecond))
+	c.require(perSecond >= rateMin && perSecond <= rateMax, name, "want between %s and %s, got %s", formatRate(rateMin), formatRate(rateMax), formatRate(perSecond))
 }
 
 func (c *checks) instant(name string, at sim.Time) {
-	c.require(at >= 0 && at <= DrawMax, name, "want between 0s and %v, got %v", sim.Time(DrawMax), at)
+	c.require(at >= 0 && at <= DrawMax, name, "want between 0s and %s, got %v", formatDuration(DrawMax), at)
 }

@@ -54,8 +54,8 @@ func (f *faults) dist(n *node, unit Unit) Dist {
 		f.add(n.off, n.end, "want a distribution or %s, got a string", unit.example())
 		return nil
 	case wordKind:
-		if near := nearestDist(n.text); near != "" {
-			f.addNear(n.off, n.end, near, "%s has no parameters", shorten(n.text))
+		if _, problem := scanNumber(n.text); problem == notDigit {
+			f.addNear(n.off, n.end, nearestDist(n.text), "%q is neither %s nor a distribution with parameters in parentheses", shorten(n.text), unit.example())
 			return nil
 		}
 		begun := len(f.list)
@@ -79,9 +79,6 @@ func (f *faults) dist(n *node, unit Unit) Dist {
 }
 
 func nearestDist(name string) string {
-	if name != "" && name[0] >= '0' && name[0] <= '9' {
-		return ""
-	}
 	names := make([]string, len(distForms))
 	for i, form := range distForms {
 		names[i] = form.name
@@ -189,7 +186,9 @@ func (f *faults) lognormal(call *node, unit Unit) Dist {
 			quantiles = append(quantiles, quantile{a.key.text, q})
 		}
 	}
-	names = append(names, "p99") // for the errors; a second time does no harm
+	if len(quantiles) == 0 {
+		names = append(names, "p99") // for the errors
+	}
 	p := f.parameters(call, names...)
 	if !p.has("sigma") && !p.has("mean") {
 		if p.has("median") {
@@ -269,13 +268,13 @@ func (f *faults) gamma(call *node, unit Unit) Dist {
 func (f *faults) erlang(call *node, unit Unit) Dist {
 	p := f.parameters(call, "k", "mean")
 	k, mean := p.number("k"), p.quantity("mean", unit)
-	if p.ok() && k != math.Trunc(k) {
-		f.add(p.byName["k"].value.off, p.byName["k"].value.end, "erlang: k: want a whole number, got %v", k)
+	if p.ok() && (k != math.Trunc(k) || k > phasesMax) {
+		f.add(p.byName["k"].start(), p.byName["k"].end(), "erlang: k: want a whole number between 1 and %d, got %s", phasesMax, formatNumber(k))
 	}
 	if !p.ok() {
 		return nil
 	}
-	d, err := NewErlang(unit, int(min(k, 1e9)), mean)
+	d, err := NewErlang(unit, int(k), mean)
 	return built(p, d, err)
 }
 
@@ -383,6 +382,7 @@ func (f *faults) empirical(call *node, unit Unit) Dist {
 
 func (f *faults) quantiles(call *node, unit Unit) Dist {
 	p := f.unnamed(call)
+	p.byName = map[string]*arg{}
 	var ps, xs []float64
 	for i := range call.args {
 		a := &call.args[i]
@@ -394,6 +394,7 @@ func (f *faults) quantiles(call *node, unit Unit) Dist {
 			continue
 		}
 		ps = append(ps, f.number(a.key))
+		p.byName[formatNumber(ps[len(ps)-1])] = a
 		if t, ok := f.plainWord(call, &a.value); ok {
 			xs = append(xs, f.quantity(t, unit))
 		}

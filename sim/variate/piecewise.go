@@ -30,7 +30,7 @@ func NewPiecewise(segments []Segment) (Piecewise, error) {
 			c.require(g.From > before && g.From <= DrawMax, name, "want a segment from later than %v, the one before it, got %v", before, g.From)
 		}
 		c.require(g.PerSecond == 0 || g.PerSecond >= rateMin && g.PerSecond <= rateMax, name,
-			"want a rate of 0/s, or between %v/s and %v/s, got %s", rateMin, rateMax, formatRate(g.PerSecond))
+			"want a rate of 0/s, or between %s and %s, got %s", formatRate(rateMin), formatRate(rateMax), formatRate(g.PerSecond))
 		some = some || g.PerSecond > 0
 	}
 	c.require(some, "segments", "want a rate of more than 0/s in at least one")

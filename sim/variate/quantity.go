@@ -46,9 +46,8 @@ var durationScales = []scale{
 }
 
 var byteScales = []scale{
-	{"B", 1, 1},
-	{"kB", 1e3, 1}, {"KB", 1e3, 1}, {"MB", 1e6, 1}, {"GB", 1e9, 1}, {"TB", 1e12, 1},
-	{"KiB", 1 << 10, 1}, {"MiB", 1 << 20, 1}, {"GiB", 1 << 30, 1}, {"TiB", 1 << 40, 1},
+	{"TiB", 1 << 40, 1}, {"GiB", 1 << 30, 1}, {"MiB", 1 << 20, 1}, {"KiB", 1 << 10, 1},
+	{"TB", 1e12, 1}, {"GB", 1e9, 1}, {"MB", 1e6, 1}, {"kB", 1e3, 1}, {"KB", 1e3, 1}, {"B", 1, 1},
 }
 
 var countScales = []scale{{"", 1, 1}}
@@ -105,9 +104,9 @@ func parseWhole(text string, unit Unit) (int64, error) {
 	switch {
 	case r == nil:
 	case !r.IsInt():
-		f.add(tok.off, tok.end, "%q is not a whole number of %s", text, unit.scales()[0].name)
+		f.add(tok.off, tok.end, "%q is not a whole number of %s", shorten(text), [...]string{"ns", "bytes", "ones"}[unit])
 	case !r.Num().IsInt64():
-		f.add(tok.off, tok.end, "%q is too large, want at most %s", text, unit.format(quantityMax))
+		f.add(tok.off, tok.end, "%q is too large, want at most %s", shorten(text), unit.format(quantityMax))
 	default:
 		return r.Num().Int64(), nil
 	}
@@ -121,11 +120,12 @@ func (f *faults) quantity(tok token, unit Unit) float64 {
 	if r == nil {
 		return 0
 	}
-	if r.Num().BitLen()-r.Denom().BitLen() >= 64 {
-		f.add(tok.off, tok.end, "%q is too large, want at most %s", tok.text, unit.format(quantityMax))
+	x := f.float(tok, r)
+	if x > quantityMax {
+		f.add(tok.off, tok.end, "%q is too large, want at most %s", shorten(tok.text), unit.format(quantityMax))
 		return 0
 	}
-	return f.float(tok, r)
+	return x
 }
 
 // rate reads a rate within [rateMin, rateMax], or 0.
@@ -136,7 +136,7 @@ func (f *faults) rate(tok token, name string) float64 {
 	}
 	rate := f.float(tok, r)
 	if rate > rateMax || rate > 0 && rate < rateMin {
-		f.add(tok.off, tok.end, "%s: want between %v/s and %v/s, got %q", name, rateMin, rateMax, tok.text)
+		f.add(tok.off, tok.end, "%s: want between %s and %s, got %q", name, formatRate(rateMin), formatRate(rateMax), shorten(tok.text))
 	}
 	return rate
 }
@@ -180,20 +180,24 @@ func (f *faults) rational(tok token, scales []scale, want string) *big.Rat {
 			return r.Mul(r, big.NewRat(sc.num, sc.den))
 		}
 	}
-	names := make([]string, len(scales))
-	for i, sc := range scales {
-		names[i] = sc.name
+	var names []string
+	for _, sc := range scales {
+		if sc.name < "~" { // only one spelling of the micro sign's units
+			names = append(names, sc.name)
+		}
 	}
 	switch {
 	case name == "":
-		f.add(tok.off, tok.end, "%q has no unit, want %s", text, want)
+		f.add(tok.off, tok.end, "%q has no unit, want %s", shorten(text), want)
 	case len(scales) == 1:
-		f.add(tok.off, tok.end, "%q has a unit, want %s", shorten(text), want)
+		f.add(tok.off, tok.end, "%q is more than a number, want %s", shorten(text), want)
 	default:
 		f.addNear(tok.off, tok.end, nearest(name, names), "unknown unit %q in %q, want one of %s", shorten(name), shorten(text), strings.Join(names, " "))
 	}
 	return nil
 }
+
+const notDigit = "does not begin with a digit"
 
 // scanNumber returns the length of the number that text begins with: digits,
 // and maybe a point with digits, and maybe an exponent.
@@ -217,7 +221,7 @@ func scanNumber(text string) (n int, problem string) {
 		return 0, fmt.Sprintf("has %d bytes, at most %d are read", len(text), numberBytesMax)
 	}
 	if !digits() {
-		return 0, "does not begin with a digit"
+		return 0, notDigit
 	}
 	if n < len(text) && text[n] == '.' {
 		n++
@@ -260,7 +264,12 @@ func (u Unit) format(x float64) string {
 	return formatDuration(x)
 }
 
-func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+func formatNumber(x float64) string {
+	if x == 0 || math.Abs(x) >= 1e-6 && math.Abs(x) < 1e21 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'e', -1, 64)
+}
 
 func formatRate(perSecond float64) string { return formatNumber(perSecond) + "/s" }
 
@@ -297,12 +306,11 @@ func formatDuration(ns float64) string {
 	return digits[:e+1] + "." + digits[e+1:] + unit
 }
 
+// formatBytes takes the first unit that gives a whole number.
 func formatBytes(x float64) string {
-	if x > 0 && x <= quantityMax && x == math.Trunc(x) {
-		for i := len(byteScales) - 1; byteScales[i].name != "TB"; i-- {
-			if q := x / float64(byteScales[i].num); q == math.Trunc(q) {
-				return formatNumber(q) + byteScales[i].name
-			}
+	for _, sc := range byteScales {
+		if q := x / float64(sc.num); q >= 1 && q == math.Trunc(q) && float64(q*float64(sc.num)) == x {
+			return formatNumber(q) + sc.name
 		}
 	}
 	return formatNumber(x) + "B"

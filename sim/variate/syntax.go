@@ -73,7 +73,8 @@ func (a *arg) end() int {
 // reader turns the text into a tree.
 type reader struct {
 	*faults
-	pos int
+	pos   int
+	ended bool // the text ended within a call, which is reported once
 }
 
 // readText reads the whole text; ok is false if there is no tree to look at.
@@ -156,6 +157,7 @@ func (r *reader) word() (token, bool) {
 
 func (r *reader) unexpected(t token) {
 	if t.text == "" {
+		r.ended = true
 		r.add(t.off, t.end, "the text ends too early")
 		return
 	}
@@ -180,7 +182,7 @@ func (r *reader) value(depth int) (node, bool) {
 	}
 	if depth > nestingMax {
 		r.add(t.off, t.end, "%s is nested %d deep, at most %d are read", shorten(t.text), depth, nestingMax)
-		r.pos = len(r.text)
+		r.pos, r.ended = len(r.text), true
 		return node{}, false
 	}
 	return r.call(t, depth)
@@ -215,7 +217,10 @@ func (r *reader) call(name token, depth int) (node, bool) {
 			n.end = r.pos
 			return n, true
 		default:
-			r.add(name.off, t.end, "%s( has no closing parenthesis", shorten(name.text))
+			if !r.ended {
+				r.add(name.off, t.end, "%s( has no closing parenthesis", shorten(name.text))
+				r.ended = true
+			}
 			return n, false
 		}
 	}
