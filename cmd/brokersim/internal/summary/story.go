@@ -1,0 +1,160 @@
+package summary
+
+import (
+	"cmp"
+
+	"brokersim/model"
+	"brokersim/sim"
+)
+
+// Story watches a run and keeps what is worth telling of it, in bounded memory.
+// The zero value, with the warm-up, is ready.
+type Story struct {
+	Warmup sim.Time // refusals of sends before it are not told
+
+	kinds   [model.Other + 1]kind // by outcome
+	refused int64
+	last    model.Attempt // of the refused, the last to be answered
+
+	// An incident is a stretch of refusals; incidentGap without one and an
+	// empty queue end it.
+	incidents int64
+	judged    sim.Time // the last refusal was decided then
+	first     spell    // the first incident
+	emptied   recent   // when the queue became empty
+	pending   bool     // it has not since judged
+	recovered sim.Time
+
+	longest   int // the queue at its longest
+	longestAt sim.Time
+
+	stalls stalls
+}
+
+const incidentGap = sim.Second
+
+// kind is what is kept of the refusals of one outcome.
+type kind struct {
+	count int64
+	first model.Attempt
+}
+
+// spell is the end of an incident: the last refusal, and when the queue was
+// empty again, or Absent.
+type spell struct{ last, recovered sim.Time }
+
+// recent holds the latest instants of a kind.
+type recent struct {
+	ring [1 << 12]sim.Time
+	n    int
+}
+
+func (r *recent) add(t sim.Time) {
+	r.ring[r.n%len(r.ring)] = t
+	r.n++
+}
+
+// since is the first kept instant at or after t.
+func (r *recent) since(t sim.Time) (sim.Time, bool) {
+	for i := max(0, r.n-len(r.ring)); i < r.n; i++ {
+		if at := r.ring[i%len(r.ring)]; at >= t {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// stalls are the first few, the one that led to the first refusal, the longest
+// and how many there were.
+type stalls struct {
+	first   []model.StallRecord
+	cause   model.StallRecord
+	caused  bool
+	longest model.StallRecord
+	count   [model.StallProcess + 1]int64
+}
+
+const stallsTold = 3
+
+// Observer returns the callbacks that feed s.
+func (s *Story) Observer() model.Observer {
+	return model.Observer{Attempt: s.attempt, Stall: s.stall, Queue: s.queue}
+}
+
+func (s *Story) attempt(a *model.Attempt) {
+	if a.Outcome == model.OK || a.Outcome == model.Pending || a.Send < s.Warmup {
+		return
+	}
+	k := &s.kinds[a.Outcome]
+	if k.count == 0 || answered(a) < answered(&k.first) {
+		k.first = *a
+	}
+	k.count++
+	if s.refused == 0 || answered(a) >= answered(&s.last) {
+		s.last = *a
+	}
+	s.refused++
+	s.judge(cmp.Or(present(a.Clean), present(a.Done), present(a.Enq), a.Arrive))
+}
+
+// judge notes that a send was refused at t by the broker's clock. Sends are
+// reported in order of their numbers, which is not that of t.
+func (s *Story) judge(t sim.Time) {
+	if s.incidents > 0 && t <= s.judged {
+		return
+	}
+	switch {
+	case s.incidents == 0:
+		s.incidents = 1
+	case !s.pending && t > s.recovered && t > s.judged+incidentGap:
+		if s.incidents == 1 {
+			s.first = spell{s.judged, s.recovered}
+		}
+		s.incidents++
+	}
+	s.judged = t
+	empty, ok := s.emptied.since(t)
+	s.recovered, s.pending = empty, !ok
+}
+
+func (s *Story) queue(t sim.Time, length int) {
+	if length > s.longest {
+		s.longest, s.longestAt = length, t
+	}
+	if length > 0 {
+		return
+	}
+	s.emptied.add(t)
+	if s.pending {
+		s.recovered, s.pending = t, false
+	}
+}
+
+func (s *Story) stall(r model.StallRecord) {
+	st := &s.stalls
+	st.count[r.Where]++
+	if len(st.first) < stallsTold {
+		st.first = append(st.first, r)
+	}
+	if r.To-r.From > st.longest.To-st.longest.From {
+		st.longest = r
+	}
+	if s.incidents == 0 {
+		st.cause, st.caused = r, true
+	}
+}
+
+func (s *stalls) total() (n int64) {
+	for _, c := range s.count {
+		n += c
+	}
+	return n
+}
+
+// answered is when a refused send's producer has the answer.
+func answered(a *model.Attempt) sim.Time {
+	return cmp.Or(present(a.Resp), present(a.Clean), present(a.Done), a.Arrive)
+}
+
+// present is t, or 0 where it did not happen.
+func present(t sim.Time) sim.Time { return max(t, 0) }

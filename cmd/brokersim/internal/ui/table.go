@@ -1,0 +1,57 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Table is a table without rules: columns two blanks apart.
+type Table struct{ w table.Writer }
+
+// NewTable takes the heads of the columns. A head that begins with ">" is
+// that of a column aligned to the right; empty heads all make no head line.
+func NewTable(heads ...string) *Table {
+	t := &Table{table.NewWriter()}
+	t.w.SetStyle(table.Style{
+		Box:     table.BoxStyle{PaddingRight: "  "},
+		Format:  table.FormatOptions{Header: text.FormatDefault},
+		Options: table.OptionsNoBordersAndSeparators,
+	})
+	row := make(table.Row, len(heads))
+	columns := make([]table.ColumnConfig, len(heads))
+	named := false
+	for i, head := range heads {
+		name, right := strings.CutPrefix(head, ">")
+		columns[i].Number = i + 1
+		if right {
+			columns[i].Align, columns[i].AlignHeader = text.AlignRight, text.AlignRight
+		}
+		row[i] = name
+		named = named || name != ""
+	}
+	t.w.SetColumnConfigs(columns)
+	if named {
+		t.w.AppendHeader(row)
+	}
+	return t
+}
+
+// Row adds a row.
+func (t *Table) Row(cells ...string) {
+	row := make(table.Row, len(cells))
+	for i, c := range cells {
+		row[i] = c
+	}
+	t.w.AppendRow(row)
+}
+
+// Write prints the table, each line after indent blanks.
+func (t *Table) Write(w io.Writer, indent int) {
+	for line := range strings.Lines(t.w.Render()) {
+		fmt.Fprintln(w, strings.TrimRight(strings.Repeat(" ", indent)+line, " \n"))
+	}
+}
