@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"brokersim/model"
 	"brokersim/sim"
@@ -144,7 +145,7 @@ func (r *Recorder) spectrum(base float64) (points []Point) {
 	for _, s := range r.whole.samples {
 		ms = append(ms, max(float64(s.sojourn)-0.25+base, 0.001))
 	}
-	sortFloats(ms)
+	slices.Sort(ms)
 	for i, v := range ms {
 		points = append(points, Point{P: float64(i+1) / float64(len(ms)), Ms: v})
 	}

@@ -108,7 +108,7 @@ func drawSets(c draw.Canvas, sets []*markSet) {
 func (s *markSet) draw(c draw.Canvas) {
 	radius := s.radius
 	switch {
-	case len(s.at) > 1000:
+	case len(s.at) > 600:
 		radius *= 0.55
 	case len(s.at) > 200:
 		radius *= 0.75
@@ -122,9 +122,35 @@ func (s *markSet) draw(c draw.Canvas) {
 			s.cells.join(1, 1)
 		}
 	}
-	if len(path) > 0 {
-		c.SetColor(s.color)
-		c.Fill(path)
+	fill(c, s.color, path)
+}
+
+// chunk is how many closed shapes, or points of a line, are drawn in one go. The
+// rasterizer keeps the cells of a row of pixels in a list, so that
+// many shapes at once would take their number squared.
+const chunk = 64
+
+// fill fills closed shapes.
+func fill(c draw.Canvas, col color.Color, path vg.Path) {
+	c.SetColor(col)
+	begin, shapes := 0, 0
+	for i := range path {
+		if path[i].Type != vg.CloseComp {
+			continue
+		}
+		if shapes++; shapes == chunk || i == len(path)-1 {
+			c.Fill(path[begin : i+1])
+			begin, shapes = i+1, 0
+		}
+	}
+}
+
+// strokeLine strokes a long undashed line.
+func strokeLine(c draw.Canvas, style draw.LineStyle, line []vg.Point) {
+	for len(line) > 1 {
+		n := min(len(line), chunk)
+		c.StrokeLines(style, line[:n])
+		line = line[n-1:]
 	}
 }
 

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -57,7 +58,8 @@ func queueLock(c draw.Canvas, in *Input) {
 	c.Max.X -= rightMargin
 
 	seconds := linear(w.from.Seconds(), w.to.Seconds(), 10)
-	above := panel(seconds, "", linear(0, math.Max(longest*1.08, 1), 5))
+	above := panel(seconds, "", linear(0, math.Max(longest*1.08, 5), 5))
+	dropFractions(&above.Y)
 	above.Add(bands(stalls, true), layer(func(c draw.Canvas, p *plot.Plot) { drawQueue(c, p, columns) }))
 	below := panel(seconds, "time (s)", logarithmic(logBelow(shortest*0.9), held*2, 0.02))
 	below.Add(bands(stalls, false))
@@ -119,36 +121,34 @@ func binColumns(s *bins, w window) (columns []column) {
 // greatest lengths.
 func drawQueue(c draw.Canvas, p *plot.Plot, columns []column) {
 	x, y := p.Transforms(&c)
-	var upper, lower []vg.Point
-	step := func(to []vg.Point, x0, x1, y vg.Length) []vg.Point {
-		if n := len(to); n >= 2 && to[n-1].Y == y {
-			to[n-1].X = x1
-			return to
+	for rest := columns; len(rest) > 0; rest = rest[min(len(rest), chunk):] {
+		part := rest[:min(len(rest), chunk+1)] // one more: no seam
+		upper := steps(part, x, func(b column) vg.Length { return y(float64(max(b.qmax, b.carried))) })
+		lower := steps(part, x, func(b column) vg.Length { return y(float64(min(b.qmin, b.carried))) })
+		slices.Reverse(lower)
+		var path vg.Path
+		path.Move(upper[0])
+		for _, pt := range append(upper[1:], lower...) {
+			path.Line(pt)
 		}
-		return append(to, vg.Point{X: x0, Y: y}, vg.Point{X: x1, Y: y})
+		path.Close()
+		fill(c, skyBlue, path)
 	}
+	strokeLine(c, draw.LineStyle{Color: blue, Width: 1.3},
+		steps(columns, x, func(b column) vg.Length { return y(float64(max(b.qmax, b.carried))) }))
+}
+
+// steps is the line of a value that is constant in each column.
+func steps(columns []column, x func(float64) vg.Length, y func(column) vg.Length) (line []vg.Point) {
 	for _, b := range columns {
-		upper = step(upper, x(b.from), x(b.to), y(float64(max(b.qmax, b.carried))))
-		lower = step(lower, x(b.from), x(b.to), y(float64(min(b.qmin, b.carried))))
+		at := vg.Point{X: x(b.to), Y: y(b)}
+		if n := len(line); n > 0 && line[n-1].Y == at.Y {
+			line[n-1].X = at.X
+			continue
+		}
+		line = append(line, vg.Point{X: x(b.from), Y: at.Y}, at)
 	}
-	if len(upper) == 0 {
-		return
-	}
-	var path vg.Path
-	path.Move(upper[0])
-	for _, pt := range upper[1:] {
-		path.Line(pt)
-	}
-	outline := path
-	path = append(vg.Path(nil), path...)
-	for i := len(lower) - 1; i >= 0; i-- {
-		path.Line(lower[i])
-	}
-	path.Close()
-	c.SetColor(skyBlue)
-	c.Fill(path)
-	c.SetLineStyle(draw.LineStyle{Color: blue, Width: 1.3})
-	c.Stroke(outline)
+	return line
 }
 
 // drawHolds draws each bin's longest hold: as a bar from its begin to its end
@@ -156,7 +156,7 @@ func drawQueue(c draw.Canvas, p *plot.Plot, columns []column) {
 func drawHolds(c draw.Canvas, p *plot.Plot, columns []column) {
 	x, y := p.Transforms(&c)
 	dots := newMarkSet(mark{vermilion, circle, 1.7}, c.Rectangle)
-	var bars vg.Path
+	var bars [][]vg.Point
 	for _, b := range columns {
 		if b.held == 0 {
 			continue
@@ -167,12 +167,8 @@ func drawHolds(c draw.Canvas, p *plot.Plot, columns []column) {
 			dots.add((x0+x1)/2, at)
 			continue
 		}
-		bars.Move(vg.Point{X: x0, Y: at})
-		bars.Line(vg.Point{X: x1, Y: at})
+		bars = append(bars, []vg.Point{{X: x0, Y: at}, {X: x1, Y: at}})
 	}
 	dots.draw(c)
-	if bars != nil {
-		c.SetLineStyle(draw.LineStyle{Color: vermilion, Width: 2.5})
-		c.Stroke(bars)
-	}
+	c.StrokeLines(draw.LineStyle{Color: vermilion, Width: 2.5}, bars...)
 }

@@ -17,6 +17,9 @@ type curve struct {
 	top   float64 // the greatest value; 0 if P = 1 is not given
 }
 
+// drawable brings a duration into the range of virtual time, in ms.
+func drawable(ms float64) float64 { return math.Min(math.Max(ms, sojournFloorMs), 1e13) }
+
 func newCurve(points []Point) (c curve) {
 	points = slices.Clone(points)
 	slices.SortStableFunc(points, func(a, b Point) int {
@@ -32,10 +35,10 @@ func newCurve(points []Point) (c curve) {
 		switch {
 		case !finite(pt.Ms) || !(pt.P >= 0 && pt.P <= 1):
 		case 1-pt.P < 1e-12:
-			c.top = math.Max(c.top, math.Max(pt.Ms, sojournFloorMs))
+			c.top = math.Max(c.top, drawable(pt.Ms))
 		default:
 			c.x = append(c.x, -math.Log10(1-pt.P))
-			c.ms = append(c.ms, math.Max(pt.Ms, sojournFloorMs))
+			c.ms = append(c.ms, drawable(pt.Ms))
 		}
 	}
 	return c
@@ -73,8 +76,8 @@ func (c curve) summary(name string) string {
 func spectrum(c draw.Canvas, in *Input) {
 	latency, waiting := newCurve(in.Latency), newCurve(in.Waiting)
 	limit := float64(in.WaitLimitMs)
-	latencyStyle := draw.LineStyle{Color: blue, Width: 2.2}
-	waitingStyle := draw.LineStyle{Color: vermilion, Width: 2.2, Dashes: []vg.Length{7, 4}}
+	latencyStyle := draw.LineStyle{Color: blue, Width: 3}
+	waitingStyle := draw.LineStyle{Color: vermilion, Width: 1.8, Dashes: []vg.Length{7, 4}}
 	legend := []entry{
 		lineEntry(latencyStyle, latency.summary("latency, call to answer")),
 		lineEntry(waitingStyle, waiting.summary("waiting in the queue")),
@@ -113,8 +116,8 @@ func spectrum(c draw.Canvas, in *Input) {
 		p.Add(level(limit, limitStyle, short(limit)+" ms"))
 	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) {
-		drawCurve(c, p, waiting, waitingStyle, diamond, right)
 		drawCurve(c, p, latency, latencyStyle, circle, right)
+		drawCurve(c, p, waiting, waitingStyle, diamond, right)
 	}))
 	p.Draw(besideLabel(c))
 	inner := p.DataCanvas(besideLabel(c))
@@ -153,14 +156,15 @@ func drawCurve(c draw.Canvas, p *plot.Plot, cv curve, style draw.LineStyle, shap
 		line = append(line, vg.Point{X: x(right), Y: y(cv.top)})
 	}
 	c.StrokeLines(style, line)
+	radius := 2 * style.Width // so that of two curves that meet both are seen
 	var marks vg.Path
 	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
 		if n := len(cv.x); n > 0 && t.Value >= cv.x[0] && t.Value <= cv.x[n-1] {
-			marks = shape(marks, vg.Point{X: x(t.Value), Y: onLine(line, x(t.Value))}, 4)
+			marks = shape(marks, vg.Point{X: x(t.Value), Y: onLine(line, x(t.Value))}, radius)
 		}
 	}
 	if cv.top > 0 || len(line) == 1 {
-		marks = shape(marks, line[len(line)-1], 4.5)
+		marks = shape(marks, line[len(line)-1], radius)
 	}
 	c.SetColor(style.Color)
 	c.Fill(marks)

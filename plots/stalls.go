@@ -58,10 +58,7 @@ func bands(stalls []model.StallRecord, labels bool) layer {
 				path.Close()
 				end = x1
 			}
-			if path != nil {
-				c.SetColor(bandColor(where))
-				c.Fill(path)
-			}
+			fill(c, bandColor(where), path)
 		}
 		if labels {
 			bandLabels(c, stalls, x)

@@ -43,7 +43,7 @@ func timeline(c draw.Canvas, in *Input) {
 	if len(ticks) > 0 {
 		legend = append(legend, sweepEntry(idle))
 	}
-	c = frame(c, title, in.subtitle(), legend, timelineNotes(in, w, data.unresolved))
+	c = frame(c, title, in.subtitle(), legend, timelineNotes(in, w, data.unresolved, len(ticks) > 0))
 	if len(stalls) > 0 {
 		c.Max.Y -= 14
 	}
@@ -101,7 +101,7 @@ var (
 
 var limitStyle = draw.LineStyle{Color: black, Width: 1.2, Dashes: []vg.Length{6, 3}}
 
-func timelineNotes(in *Input, w window, unresolved bool) (notes []string) {
+func timelineNotes(in *Input, w window, unresolved, ticks bool) (notes []string) {
 	r := in.Recorder
 	rejectedTotal := r.rejectedCount()
 	if w.part {
@@ -118,6 +118,9 @@ func timelineNotes(in *Input, w window, unresolved bool) (notes []string) {
 		notes = append(notes, "Accepted sends are thinned.")
 	case !w.part && r.whole.thinned:
 		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(r.whole.samples)))+" of "+count(r.sent()-rejectedTotal)+" drawn.")
+	}
+	if !ticks && len(r.sweeps) > 0 {
+		notes = append(notes, "Sweeps, every 10 ms, are too close to show.")
 	}
 	if r.unplaced > 0 {
 		notes = append(notes, count(r.unplaced)+" without an answer not shown.")
@@ -287,10 +290,7 @@ func contextStrip(c draw.Canvas, in *Input, w window) {
 		x := c.Min.X + 0.75*vg.Length(col)
 		path = append(path, vg.Rectangle{Min: vg.Point{X: x, Y: c.Min.Y}, Max: vg.Point{X: x + 1, Y: c.Max.Y}}.Path()...)
 	})
-	if path != nil {
-		c.SetColor(vermilion)
-		c.Fill(path)
-	}
+	fill(c, vermilion, path)
 	border(c, c.Rectangle, grey, 0.8)
 	x0, x1 := c.X(whole.X.Norm(w.from.Seconds())), c.X(whole.X.Norm(w.to.Seconds()))
 	border(c, vg.Rectangle{Min: vg.Point{X: x0, Y: c.Min.Y - 2}, Max: vg.Point{X: max(x1, x0+2), Y: c.Max.Y + 2}}, blue, 1.6)
