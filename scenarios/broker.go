@@ -224,7 +224,9 @@ func (d *decoder) release(n *node, s string) string {
 	known := model.Releases()
 	s = strings.TrimPrefix(s, "rocketmq-all-")
 	if !slices.Contains(known, s) {
-		d.inside(n, 0, "unknown release %q; known are %d from %s to %s", clip(s), len(known), known[0], known[len(known)-1]).Near = nearest(s, known)
+		newest := slices.Clone(known)
+		slices.Reverse(newest)
+		d.inside(n, 0, "unknown release %q; known are %d from %s to %s", clip(s), len(known), known[0], known[len(known)-1]).Near = nearest(s, newest)
 		return ""
 	}
 	return s

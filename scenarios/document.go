@@ -127,11 +127,12 @@ type arrivals struct {
 // later is a key of a later version of brokersim.
 type later struct{}
 
-const quantity = `^\s*\+?([0-9]+([.][0-9]*)?|[.][0-9]+)\s*(ns|us|µs|μs|ms|s|m|min|h)`
+// durationForm is what variate.ParseDuration takes.
+const durationForm = `^[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?(ns|us|µs|μs|ms|s|m|min|h)$`
 
 // JSONSchema describes a duration.
 func (duration) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: quantity, Examples: []any{"208ms", "4.000s", "10m"}}
+	return &jsonschema.Schema{Type: "string", Pattern: durationForm, Examples: []any{"208ms", "4.000s", "10m"}}
 }
 
 // JSONSchema describes a distribution.

@@ -76,16 +76,23 @@ func b2i(b bool) int {
 }
 
 // nearest is the candidate within a third of the name's length (at least two
-// edits) of name, letter case aside, or "".
+// edits) of name, letter case aside, or "". Of equally near ones it is the one
+// that begins most like name, then the first.
 func nearest(name string, candidates []string) string {
 	const longest = 64
 	if len(name) > longest {
 		return ""
 	}
-	best, at := "", max(2, len(name)/3)+1
-	for _, c := range candidates {
-		if d := edits(strings.ToLower(name), strings.ToLower(c)); d < at && d < len(c) {
-			best, at = c, d
+	name = strings.ToLower(name)
+	best, least, alike := "", max(2, len(name)/3)+1, 0
+	for _, candidate := range candidates {
+		c := strings.ToLower(candidate)
+		d, a := edits(name, c), 0
+		for a < min(len(name), len(c)) && name[a] == c[a] {
+			a++
+		}
+		if d < len(c) && (d < least || d == least && best != "" && a > alike) {
+			best, least, alike = candidate, d, a
 		}
 	}
 	return best

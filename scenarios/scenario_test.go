@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -161,18 +162,40 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestIncident(t *testing.T) {
-	s, err := Named("incident-208ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := s.Config
-	stall := c.Stalls[0]
-	if stall.Where != model.StallAppend || stall.At != 4*sim.Second || stall.For.Mean() != 250e6 || stall.Until != model.Absent || stall.Every != nil {
-		t.Errorf("got stall %+v", stall)
-	}
-	if c.Machine.SweepPhase != 1800*sim.Microsecond || c.Machine.WallPhase != 0 {
-		t.Errorf("got machine %+v", c.Machine)
+// The first rejected sends are those of the story, with the phases that the
+// files pin.
+func TestIncidentAndLateSweeper(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		period, size, all int64
+	}{
+		{"incident-208ms", 208, 8, 1},
+		{"sweeper-late", 278, 11, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := Named(c.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rejected []model.Attempt
+			b, err := model.New(&s.Config, 0, model.Observer{Attempt: func(a *model.Attempt) {
+				if a.Outcome != model.OK {
+					rejected = append(rejected, *a)
+				}
+			}})
+			if err == nil {
+				err = b.Run(context.Background(), nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if int64(len(rejected)) != c.all {
+				t.Fatalf("%d sends rejected, want %d", len(rejected), c.all)
+			}
+			if a := rejected[0]; a.Outcome != model.TimeoutCleanQueue || a.PeriodMs != c.period || a.Qsize != c.size {
+				t.Errorf("first rejected: %s, period %d, size %d, want TIMEOUT_CLEAN_QUEUE, %d, %d", a.Outcome, a.PeriodMs, a.Qsize, c.period, c.size)
+			}
+		})
 	}
 }
 
@@ -379,6 +402,25 @@ func TestBrokerKeys(t *testing.T) {
 		}
 		if slices.Contains(otherKeys, k.name) {
 			t.Errorf("%s is read, and listed as not read", k.name)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		candidates []string
+		want       string
+	}{
+		{"append", []string{"sweep", "append"}, "append"},
+		{"APEND", []string{"sweep", "append"}, "append"},
+		{"4.3.5", []string{"5.3.3", "4.9.5", "4.3.2", "4.3.1"}, "4.3.2"},
+		{"x", []string{"at", "on"}, ""},
+		{"something else", []string{"release"}, ""},
+		{strings.Repeat("a", 1000), []string{strings.Repeat("a", 999)}, ""},
+	} {
+		if got := nearest(c.name, c.candidates); got != c.want {
+			t.Errorf("nearest(%q): got %q, want %q", clip(c.name), got, c.want)
 		}
 	}
 }
