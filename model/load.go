@@ -66,7 +66,7 @@ func (b *Broker) nextLoad(i int) {
 		b.books.open--
 		return
 	}
-	b.eng.At(at, evLoadArrive, uint64(i))
+	b.eng.At(max(at, b.eng.Now()), evLoadArrive, uint64(i))
 }
 
 func (b *Broker) loadArrive(i int) {

@@ -45,7 +45,8 @@ func (b *Broker) nextArrival(i int) {
 	}
 	p.nextSend = at
 	if !b.cfg.Recorded {
-		at = max(p.last, at+b.network.draw()+b.cpu.wait(b.lock.spinning()))
+		// Behind a freeze what was sent meanwhile arrives at once.
+		at = max(b.eng.Now(), p.last, at+b.network.draw()+b.cpu.wait(b.lock.spinning()))
 		p.last = at
 	}
 	b.eng.At(at, evArrive, uint64(i))
