@@ -104,25 +104,19 @@ func (in *Input) span(w window) string {
 	return seconds(w.from, 2) + " to " + seconds(w.to, 2)
 }
 
-// binsFor returns the finest bins that reach back to the window's begin.
-func (r *Recorder) binsFor(w window) *bins {
+// viewFor returns the view from near if it reaches back to the window's begin.
+func (r *Recorder) viewFor(w window) *view {
 	if w.part && r.focus.origin <= w.from {
-		return &r.focus.bins
+		return r.focus
 	}
-	return &r.whole.bins
+	return r.whole
 }
 
 // samples visits the kept accepted sends that were sent within the window.
 func (r *Recorder) samples(w window, visit func(sample)) {
-	views := []*view{r.whole}
-	if w.part {
-		views = append(views, r.focus)
-	}
-	for _, v := range views {
-		for _, s := range v.samples {
-			if s.t >= w.from && s.t <= w.to {
-				visit(s)
-			}
+	for _, s := range r.viewFor(w).samples {
+		if s.t >= w.from && s.t <= w.to {
+			visit(s)
 		}
 	}
 }

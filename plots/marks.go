@@ -109,9 +109,9 @@ func (s *markSet) draw(c draw.Canvas) {
 	radius := s.radius
 	switch {
 	case len(s.at) > 600:
-		radius *= 0.55
+		radius *= 0.65
 	case len(s.at) > 200:
-		radius *= 0.75
+		radius *= 0.8
 	}
 	var path vg.Path
 	for _, pt := range s.at {

@@ -41,11 +41,7 @@ func TestGolden(t *testing.T) {
 		for f := range figures {
 			fmt.Fprintf(&got, "%x  %s/%v.svg\n", sha256.Sum256(mustSVG(t, f, in)), pic.name, f)
 		}
-		if *keep != "" {
-			if _, err := Write(filepath.Join(*keep, pic.name), in); err != nil {
-				t.Fatal(err)
-			}
-		}
+		keepFigures(t, in)
 	}
 	const golden = "testdata/svg.sha256"
 	if *update {
@@ -62,6 +58,16 @@ func TestGolden(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("figures changed; look at them (-keep DIR), then -update (-want +got):\n%s", diff)
+	}
+}
+
+// keepFigures writes a run's figures where -keep says.
+func keepFigures(t *testing.T, in Input) {
+	if *keep == "" {
+		return
+	}
+	if _, err := Write(filepath.Join(*keep, shorten(smallFont, in.Name, 100)), in); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -140,11 +146,10 @@ func TestOddInputs(t *testing.T) {
 			if !said {
 				t.Errorf("no figure says %q", test.says)
 			}
-			if *keep != "" {
-				if _, err := Write(filepath.Join(*keep, test.name), test.in); err != nil {
-					t.Fatal(err)
-				}
+			if test.in.Name == "" {
+				test.in.Name = test.name
 			}
+			keepFigures(t, test.in)
 		})
 	}
 }

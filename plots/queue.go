@@ -16,7 +16,7 @@ func queueLock(c draw.Canvas, in *Input) {
 	r := in.Recorder
 	w := in.window()
 	stalls := r.stallsIn(w)
-	columns := binColumns(r.binsFor(w), w)
+	columns := binColumns(&r.viewFor(w).bins, w)
 
 	var longest float64
 	shortest, held, changes := math.Inf(1), float64(0), 0
@@ -50,7 +50,7 @@ func queueLock(c draw.Canvas, in *Input) {
 		held = math.Max(held, busy)
 		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
 	}
-	notes := append([]string{"Bins of " + milliseconds(r.binsFor(w).width) + "."}, r.stallNotes()...)
+	notes := append([]string{"Bins of " + milliseconds(r.viewFor(w).width) + "."}, r.stallNotes()...)
 	c = frame(c, title, in.subtitle(), legend, notes)
 	if len(stalls) > 0 {
 		c.Max.Y -= 14

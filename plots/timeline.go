@@ -113,11 +113,12 @@ func timelineNotes(in *Input, w window, unresolved, ticks bool) (notes []string)
 	case rejectedTotal > shapedLimit:
 		notes = append(notes, "Each of the "+count(rejectedTotal)+" rejected sends has its mark; those nearer than a mark share it.")
 	}
-	switch {
-	case w.part && r.focus.thinned:
+	switch v := r.viewFor(w); {
+	case !v.thinned:
+	case w.part:
 		notes = append(notes, "Accepted sends are thinned.")
-	case !w.part && r.whole.thinned:
-		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(r.whole.samples)))+" of "+count(r.sent()-rejectedTotal)+" drawn.")
+	default:
+		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(v.samples)))+" of "+count(r.sent()-rejectedTotal)+" drawn.")
 	}
 	if !ticks && len(r.sweeps) > 0 {
 		notes = append(notes, "Sweeps, every 10 ms, are too close to show.")
