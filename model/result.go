@@ -1,5 +1,7 @@
 package model
 
+import "encoding/json"
+
 // Result is what a run gives, whatever clock it ran on: the contract of
 // `--json` and result.json. It holds no wall time, path, host name or number
 // of workers: the same scenario, seed and version give the same bytes.
@@ -56,26 +58,115 @@ type AttemptCounts struct {
 	Other             int64 `json:"other"`
 }
 
-// Summary describes a distribution; quantiles and mean carry an interval
-// where one can be estimated. Fields are null when there is no observation.
+// Summary describes a distribution. Its pointers are nil when there is no
+// observation. In JSON each figure is a plain number (or null); the bounds of
+// the 95 % intervals stand beside them under "lo" and "hi", and under
+// "no_interval" why a figure has none.
 type Summary struct {
-	Count int64     `json:"count"`
-	Mean  *Estimate `json:"mean"`
-	Min   *float64  `json:"min"`
-	P50   *Estimate `json:"p50"`
-	P90   *Estimate `json:"p90"`
-	P99   *Estimate `json:"p99"`
-	P999  *Estimate `json:"p999"`
-	Max   *float64  `json:"max"`
+	Count int64
+	Mean  *Estimate
+	Min   *float64
+	P50   *Estimate
+	P90   *Estimate
+	P99   *Estimate
+	P999  *Estimate
+	Max   *float64
 }
 
 // Estimate is a value with its 95 % interval; Lo and Hi are nil where there
 // is none, with the reason in Why.
 type Estimate struct {
-	Value float64  `json:"value"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
-	Why   string   `json:"no_interval,omitempty"`
+	Value  float64
+	Lo, Hi *float64
+	Why    string
+}
+
+type summaryJSON struct {
+	Count      int64       `json:"count"`
+	Mean       *float64    `json:"mean"`
+	Min        *float64    `json:"min"`
+	P50        *float64    `json:"p50"`
+	P90        *float64    `json:"p90"`
+	P99        *float64    `json:"p99"`
+	P999       *float64    `json:"p999"`
+	Max        *float64    `json:"max"`
+	Lo         *boundsJSON `json:"lo,omitempty"`
+	Hi         *boundsJSON `json:"hi,omitempty"`
+	NoInterval *whyJSON    `json:"no_interval,omitempty"`
+}
+
+type boundsJSON struct {
+	Mean *float64 `json:"mean,omitempty"`
+	P50  *float64 `json:"p50,omitempty"`
+	P90  *float64 `json:"p90,omitempty"`
+	P99  *float64 `json:"p99,omitempty"`
+	P999 *float64 `json:"p999,omitempty"`
+}
+
+type whyJSON struct {
+	Mean string `json:"mean,omitempty"`
+	P50  string `json:"p50,omitempty"`
+	P90  string `json:"p90,omitempty"`
+	P99  string `json:"p99,omitempty"`
+	P999 string `json:"p999,omitempty"`
+}
+
+// MarshalJSON writes the form described at Summary.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	j := summaryJSON{Count: s.Count, Min: s.Min, Max: s.Max}
+	var lo, hi boundsJSON
+	var why whyJSON
+	put := func(e *Estimate, value, lo, hi **float64, why *string) {
+		if e != nil {
+			*value, *lo, *hi, *why = &e.Value, e.Lo, e.Hi, e.Why
+		}
+	}
+	put(s.Mean, &j.Mean, &lo.Mean, &hi.Mean, &why.Mean)
+	put(s.P50, &j.P50, &lo.P50, &hi.P50, &why.P50)
+	put(s.P90, &j.P90, &lo.P90, &hi.P90, &why.P90)
+	put(s.P99, &j.P99, &lo.P99, &hi.P99, &why.P99)
+	put(s.P999, &j.P999, &lo.P999, &hi.P999, &why.P999)
+	if lo != (boundsJSON{}) {
+		j.Lo, j.Hi = &lo, &hi
+	}
+	if why != (whyJSON{}) {
+		j.NoInterval = &why
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (s *Summary) UnmarshalJSON(text []byte) error {
+	var j summaryJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	var lo, hi boundsJSON
+	var why whyJSON
+	if j.Lo != nil {
+		lo = *j.Lo
+	}
+	if j.Hi != nil {
+		hi = *j.Hi
+	}
+	if j.NoInterval != nil {
+		why = *j.NoInterval
+	}
+	get := func(value, lo, hi *float64, why string) *Estimate {
+		if value == nil {
+			return nil
+		}
+		return &Estimate{*value, lo, hi, why}
+	}
+	*s = Summary{
+		Count: j.Count, Min: j.Min, Max: j.Max,
+		Mean: get(j.Mean, lo.Mean, hi.Mean, why.Mean),
+		P50:  get(j.P50, lo.P50, hi.P50, why.P50),
+		P90:  get(j.P90, lo.P90, hi.P90, why.P90),
+		P99:  get(j.P99, lo.P99, hi.P99, why.P99),
+		P999: get(j.P999, lo.P999, hi.P999, why.P999),
+	}
+	return nil
 }
 
 // ErrorLine is one rejected attempt as its producer saw it.
