@@ -81,7 +81,7 @@ func (b *Broker) remarkOf(a *attempt) string {
 	case Overload:
 		return RemarkOverload
 	default:
-		_, text, _ := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize)
+		_, text, _ := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize, DiskUsed{})
 		return text
 	}
 }

@@ -51,7 +51,7 @@ func (b *Broker) done(w uint32) {
 	if a.status == PutOK {
 		b.answer(a, OK, CodeSuccess)
 	} else {
-		code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize)
+		code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize, DiskUsed{})
 		b.answer(a, outcome, code)
 	}
 	if !b.take(w) {

@@ -2,9 +2,8 @@ package model
 
 import "fmt"
 
-// PutStatus is PutMessageStatus: how the store answered a put. Names are the
-// 4.x ones; 5.x spells OS_PAGECACHE_BUSY as OS_PAGE_CACHE_BUSY and
-// CREATE_MAPEDFILE_FAILED as CREATE_MAPPED_FILE_FAILED (facts §3.3).
+// PutStatus is PutMessageStatus: how the store answered a put. Traits.StatusName
+// spells it as the release does.
 type PutStatus uint8
 
 // The statuses that a send can be answered with.
@@ -18,7 +17,28 @@ const (
 	PutMessageIllegal
 	PutOSPageCacheBusy
 	PutUnknownError
+	putStatuses
 )
+
+var putStatusNames = [putStatuses]string{
+	"PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SERVICE_NOT_AVAILABLE",
+	"CREATE_MAPEDFILE_FAILED", "MESSAGE_ILLEGAL", "OS_PAGECACHE_BUSY", "UNKNOWN_ERROR",
+}
+
+// StatusName is the status as the release spells it: 5.x mended two of the
+// names of 4.x (facts §3.3).
+func (t *Traits) StatusName(s PutStatus) string {
+	switch {
+	case s >= putStatuses:
+		return fmt.Sprintf("PutStatus(%d)", uint8(s))
+	case t.MendedStatusNames && s == PutCreateMapedFileFailed:
+		return "CREATE_MAPPED_FILE_FAILED"
+	case t.MendedStatusNames && s == PutOSPageCacheBusy:
+		return "OS_PAGE_CACHE_BUSY"
+	default:
+		return putStatusNames[s]
+	}
+}
 
 // RemarkPCSynchronized is the remark of OS_PAGECACHE_BUSY (facts §3.3).
 const RemarkPCSynchronized = "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
@@ -26,9 +46,13 @@ const RemarkPCSynchronized = "[PC_SYNCHRONIZED]broker busy, start flow control f
 // Stored reports whether the message is in the commit log.
 func (s PutStatus) Stored() bool { return s <= PutSlaveNotAvailable }
 
+// DiskUsed are the shares of the disks in use, 0 to 1, that the remark of
+// SERVICE_NOT_AVAILABLE tells: commit log, consume queue and index.
+type DiskUsed struct{ CL, CQ, Index float64 }
+
 // Response is SendMessageProcessor.handlePutMessageResult: the response code,
 // the remark and the outcome of a status, by release (facts §3.3).
-func (t *Traits) Response(s PutStatus, maxMessageSize int64) (code int32, remark string, o Outcome) {
+func (t *Traits) Response(s PutStatus, maxMessageSize int64, disk DiskUsed) (code int32, remark string, o Outcome) {
 	switch s {
 	case PutOK:
 		return CodeSuccess, "", OK
@@ -46,11 +70,13 @@ func (t *Traits) Response(s PutStatus, maxMessageSize int64) (code int32, remark
 		}
 		return CodeMessageIllegal, t.IllegalRemark, Other
 	case PutServiceNotAvailable:
-		return CodeServiceNotAvailable, "service not available now", Other
+		return CodeServiceNotAvailable, fmt.Sprintf(t.UnavailableRemark, disk.CL, disk.CQ, disk.Index), Other
 	case PutOSPageCacheBusy:
 		return t.PCSynchronizedCode, RemarkPCSynchronized, PCSynchronized
-	default:
+	case PutUnknownError:
 		return CodeSystemError, "UNKNOWN_ERROR", Other
+	default:
+		return CodeSystemError, "UNKNOWN_ERROR DEFAULT", Other
 	}
 }
 

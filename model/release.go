@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -24,20 +25,23 @@ type Traits struct {
 	BusyCheckFirst       bool  // isOSPageCacheBusy before the length checks (4.7.0 - 4.9.x)
 	PCSynchronizedCode   int32 // SYSTEM_ERROR 1 up to 5.2.0, SYSTEM_BUSY 2 since 5.3.0
 	IllegalRemark        string
-	LimitsBodyOnly       bool // maxMessageSize bounds the body, not the record
-	SystemBusyRetried    bool // by this release's client
-	TimeoutPerAttempt    bool // client: sendMsgTimeout is per attempt, not per call
-	CallbacksInSend      bool // 4.7.1 - 4.9.2: response callbacks sit in the send queue
-	EndTransactionInSend bool // <= 4.3.0: END_TRANSACTION shares the send queue
-	PipelinedPut         bool // >= 4.7.0: the send worker doesn't wait for flush and replica
-	ReplicaNeedsInSync   bool // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
-	MappedFileKeys       bool // >= 4.5.2: mapedFile... keys are spelt mappedFile...
+	UnavailableRemark    string // of SERVICE_NOT_AVAILABLE: a format of the three of DiskUsed
+	MendedStatusNames    bool   // 5.x: OS_PAGE_CACHE_BUSY, CREATE_MAPPED_FILE_FAILED
+	LimitsBodyOnly       bool   // maxMessageSize bounds the body, not the record
+	SystemBusyRetried    bool   // by this release's client
+	TimeoutPerAttempt    bool   // client: sendMsgTimeout is per attempt, not per call
+	CallbacksInSend      bool   // 4.7.1 - 4.9.2: response callbacks sit in the send queue
+	EndTransactionInSend bool   // <= 4.3.0: END_TRANSACTION shares the send queue
+	PipelinedPut         bool   // >= 4.7.0: the send worker doesn't wait for flush and replica
+	ReplicaNeedsInSync   bool   // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
+	MappedFileKeys       bool   // >= 4.5.2: mapedFile... keys are spelt mappedFile...
 
 	// Defaults that moved.
 	SendThreadsByCores bool // sendMessageThreadPoolNums = min(cores, 4) since 4.9.1
 	ReentrantDefault   bool // useReentrantLockWhenPutMessage since 4.9.1
 	EndTxThreads       bool // endTransactionThreadPoolNums = max(8+2*cores, 4*send threads) since 4.9.1
 	AckThreads         int
+	AdminCapacity      int64 // of the admin queue, which has no bound in 4.x
 }
 
 // SweptQueue names a queue that the sweep looks at.
@@ -69,8 +73,7 @@ func ParseSweptQueue(s string) (SweptQueue, bool) {
 func SweptQueueNames() []string { return sweptQueueNames[:] }
 
 // releases are the tags that the model accepts, oldest first (facts §0).
-// 4.5.0 is absent from the history that the facts were read from and is
-// taken to be like 4.5.1.
+// 4.5.0 is absent from the history that the facts were read from, and so here.
 var releases = []string{
 	"4.0.0-incubating", "4.1.0-incubating", "4.2.0", "4.3.0", "4.3.1", "4.3.2", "4.4.0", "4.5.1", "4.5.2",
 	"4.6.0", "4.6.1", "4.7.0", "4.7.1", "4.8.0", "4.9.0", "4.9.1", "4.9.2", "4.9.3", "4.9.4", "4.9.5",
@@ -95,6 +98,9 @@ type change struct {
 const (
 	illegal128k = "the message is illegal, maybe msg body or properties length not matched. msg body length limit 128k, msg properties length limit 32k."
 	illegalMax  = "the message is illegal, maybe msg body or properties length not matched. msg body length limit %dB, msg properties length limit 32KB."
+
+	unavailableOld = "service not available now, maybe disk full, CL: %5.2f CQ: %5.2f INDEX: %5.2f, maybe your broker machine memory too small."
+	unavailableNew = "service not available now. It may be caused by one of the following reasons: the broker's disk is full [CL: %5.2f CQ: %5.2f INDEX: %5.2f], messages are put to the slave, message store has been shut down, etc."
 )
 
 var changes = []change{
@@ -103,6 +109,8 @@ var changes = []change{
 		t.RejectAnswersOneway = true
 		t.PCSynchronizedCode = 1
 		t.IllegalRemark = illegal128k
+		t.UnavailableRemark = unavailableOld
+		t.AdminCapacity = math.MaxInt32 // LinkedBlockingQueue without a capacity
 		t.TimeoutPerAttempt = true
 		t.EndTransactionInSend = true
 	}},
@@ -118,6 +126,7 @@ var changes = []change{
 	{"4.5.2", func(t *Traits) { t.MappedFileKeys = true }},
 	{"4.7.0", func(t *Traits) { t.BusyCheckFirst = true; t.PipelinedPut = true }},
 	{"4.7.1", func(t *Traits) { t.CallbacksInSend = true }},
+	{"4.8.0", func(t *Traits) { t.UnavailableRemark = unavailableNew }},
 	{"4.9.1", func(t *Traits) { t.SendThreadsByCores = true; t.ReentrantDefault = true; t.EndTxThreads = true }},
 	{"4.9.3", func(t *Traits) { t.CallbacksInSend = false }},
 	{"4.9.4", func(t *Traits) { t.IllegalRemark = illegalMax; t.LimitsBodyOnly = true }},
@@ -127,7 +136,9 @@ var changes = []change{
 		t.RejectAnswersOneway = false
 		t.BusyCheckFirst = false
 		t.ReplicaNeedsInSync = true
+		t.MendedStatusNames = true
 		t.AckThreads = 3
+		t.AdminCapacity = 10000
 	}},
 	{"5.3.0", func(t *Traits) {
 		t.Swept = []SweptQueue{SendQueue, PullQueue, LitePullQueue, HeartbeatQueue, EndTransactionQueue, AckQueue, AdminBrokerQueue}
@@ -138,7 +149,7 @@ var changes = []change{
 }
 
 // TraitsOf returns the traits of a release. The error names the release and
-// the nearest accepted one.
+// those accepted.
 func TraitsOf(release string) (Traits, error) {
 	at := slices.Index(releases, release)
 	if at < 0 {
@@ -187,7 +198,7 @@ func Defaults(release string, cores int) (Settings, error) {
 		HeartbeatThreadPoolQueueCapacity:   50000,
 		EndTransactionPoolQueueCapacity:    100000,
 		AckThreadPoolQueueCapacity:         100000,
-		AdminBrokerThreadPoolQueueCapacity: 10000,
+		AdminBrokerThreadPoolQueueCapacity: t.AdminCapacity,
 		UseReentrantLockWhenPutMessage:     t.ReentrantDefault,
 		MaxMessageSize:                     4 << 20,
 	}
