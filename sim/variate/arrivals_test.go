@@ -216,7 +216,7 @@ func TestPiecewiseEnds(t *testing.T) {
 func TestArrivalsEndBeforeOverflow(t *testing.T) {
 	for _, text := range []string{
 		"deterministic(every=1000000h)", "poisson(rate=1e-9/s)", "piecewise(0s=1e-9/s)",
-		"mmpp(a=1e-9/s for 1000000h, b=1e-9/s for 1000000h)",
+		"mmpp(a=1e-9/s for 1000000h, b=2e-9/s for 1000000h)",
 	} {
 		at := until(t, parseArrivals(t, text), "overflow", sim.Never)
 		if len(at) == 0 || len(at) > 100 || at[len(at)-1] > DrawMax {

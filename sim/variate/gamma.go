@@ -33,18 +33,21 @@ func NewGamma(unit Unit, mean, shape float64) (Gamma, error) {
 }
 
 // Draw implements Dist.
-func (d Gamma) Draw(s *sim.Stream) float64 {
-	if d.shape < 1 {
-		return float64(float64(d.scale*d.standard(s)) * exp(-StandardExponential(s)/d.shape))
+func (d Gamma) Draw(s *sim.Stream) float64 { return drawGamma(s, d.shape, d.scale, d.d, d.c) }
+
+func drawGamma(s *sim.Stream, shape, scale, d, c float64) float64 {
+	x := float64(scale * drawRaisedGamma(s, d, c))
+	if shape < 1 {
+		x = float64(x * exp(-StandardExponential(s)/shape))
 	}
-	return float64(d.scale * d.standard(s))
+	return x
 }
 
-// standard draws with scale 1 and the raised shape.
-func (d *Gamma) standard(s *sim.Stream) float64 {
+// drawRaisedGamma draws with scale 1 and the raised shape.
+func drawRaisedGamma(s *sim.Stream, d, c float64) float64 {
 	for {
 		x := StandardNormal(s)
-		v := 1 + float64(d.c*x)
+		v := 1 + float64(c*x)
 		if v <= 0 {
 			continue
 		}
@@ -52,8 +55,8 @@ func (d *Gamma) standard(s *sim.Stream) float64 {
 		u := s.Float64()
 		x2 := float64(x * x)
 		if u < 1-float64(0.0331*float64(x2*x2)) ||
-			log(u) < float64(0.5*x2)+float64(d.d*(1-v+log(v))) {
-			return float64(d.d * v)
+			log(u) < float64(0.5*x2)+float64(d*(1-v+log(v))) {
+			return float64(d * v)
 		}
 	}
 }

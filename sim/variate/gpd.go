@@ -26,11 +26,13 @@ func NewGPD(unit Unit, location, scale, shape float64) (GPD, error) {
 }
 
 // Draw implements Dist.
-func (d GPD) Draw(s *sim.Stream) float64 { return d.at(StandardExponential(s)) }
+func (d GPD) Draw(s *sim.Stream) float64 {
+	return gpdAt(StandardExponential(s), d.location, d.scale, d.shape)
+}
 
-// at maps a value of the standard exponential.
-func (d *GPD) at(e float64) float64 {
-	return d.location + float64(d.scale*float64(e*expm1Ratio(float64(d.shape*e))))
+// gpdAt maps a value of the standard exponential.
+func gpdAt(e, location, scale, shape float64) float64 {
+	return location + float64(scale*float64(e*expm1Ratio(float64(shape*e))))
 }
 
 // expm1Ratio returns (e**y - 1)/y, 1 at 0.
@@ -57,13 +59,13 @@ func (d GPD) Quantile(p float64) float64 {
 		}
 		return math.Inf(1)
 	}
-	return d.at(exponentialQuantile(p))
+	return gpdAt(exponentialQuantile(p), d.location, d.scale, d.shape)
 }
 
 // CDF implements Dist.
 func (d GPD) CDF(x float64) float64 { return exponentialCDF(d.exponential((x - d.location) / d.scale)) }
 
-// exponential inverts at, for a value z from location in units of scale.
+// exponential inverts gpdAt, for a value z from location in units of scale.
 func (d *GPD) exponential(z float64) float64 {
 	switch y := float64(d.shape * z); {
 	case y == 0:

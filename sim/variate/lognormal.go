@@ -75,8 +75,12 @@ func NewLogNormalQuantiles(unit Unit, qa, va, qb, vb float64) (LogNormal, error)
 }
 
 // Draw implements Dist.
-func (d LogNormal) Draw(s *sim.Stream) float64 {
-	return float64(d.median * exp(float64(d.sigma*StandardNormal(s))))
+func (d LogNormal) Draw(s *sim.Stream) float64 { return drawLogNormal(s, d.median, d.sigma) }
+
+// drawLogNormal is apart so that Draw is inlined and a call through Dist does
+// not copy the whole LogNormal; so are those of other large distributions.
+func drawLogNormal(s *sim.Stream, median, sigma float64) float64 {
+	return float64(median * exp(float64(sigma*StandardNormal(s))))
 }
 
 // Median returns exp(mu), in base units.

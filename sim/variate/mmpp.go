@@ -22,8 +22,8 @@ type MMPPState struct {
 
 const (
 	statesMax = 64
-	// A round with fewer arrivals than this would keep Next busy for long.
-	arrivalsPerRoundMin = 1e-6
+	// Fewer arrivals in a round than this would keep Next busy for long.
+	arrivalsPerRoundMin = 1e-3
 )
 
 // NewMMPP returns an MMPP of 2 to 64 states with arrivals in at least one.
