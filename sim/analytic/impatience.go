@@ -33,7 +33,7 @@ func NewPatientMM1(arrivalRate, serviceRate, patience float64) (PatientMM1, erro
 	sum := idle + served + lost
 	timesServed := arrivalRate * patience * patience * expFirst(z)
 	q := PatientMM1{lossy: lossy{arrivalRate: arrivalRate, service: 1 / serviceRate}}
-	q.loss = lost / sum
+	q.loss = min(lost/sum, 1)
 	q.waitServed = timesServed / (idle + served)
 	q.queueLength = arrivalRate * (timesServed + patience*lost) / sum
 	return q, nil
@@ -108,7 +108,7 @@ func NewExponentialPatience(arrivalRate, serviceRate, patience float64) (Exponen
 	}
 	q := ExponentialPatience{lossy{arrivalRate: arrivalRate, service: 1 / serviceRate}}
 	q.queueLength = waiting / sum
-	q.loss = q.queueLength / patience / arrivalRate // who reneges, of who arrives
+	q.loss = min(q.queueLength/patience/arrivalRate, 1) // who reneges, of who arrives
 	return q, nil
 }
 

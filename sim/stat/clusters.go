@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // Clusters counts observations coarsely (8 cells to each doubling), apart for
@@ -242,7 +240,7 @@ func orderRanks(n int64, q, confidence float64) (lo, hi int64, ok bool) {
 	// The number below the quantile is Binomial(n, q); below(r) is the
 	// probability that it is less than r, so that rank r lies above it.
 	below := func(r int64) float64 {
-		return mathext.RegIncBeta(float64(n-r+1), float64(r), 1-q)
+		return betaCDF(float64(n-r+1), float64(r), 1-q)
 	}
 	lo = largest(1, n, func(r int64) bool { return below(r) <= tail })
 	hi = largest(1, n, func(r int64) bool { return below(r) < 1-tail }) + 1

@@ -84,6 +84,6 @@ func effectiveTrials(k, n []int64, p, confidence float64) float64 {
 		return total
 	}
 	variance := squares * used / (used - 1) / float64(total*total)
-	few := studentT(confidence, int(used)-1) / studentT(confidence, int(max(total-1, 1)))
+	few := studentT(confidence, int64(used)-1) / studentT(confidence, int64(max(total-1, 1)))
 	return min(p*(1-p)/variance/float64(few*few), total)
 }

@@ -3,9 +3,6 @@ package stat
 import (
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Interval is an estimate with its confidence interval. Where none can be
@@ -51,7 +48,7 @@ func MeanInterval(xs []float64, confidence float64) Interval {
 	case n < 2:
 		return none(m, confidence, "%d observations, an interval of their mean needs 2", n)
 	default:
-		half := float64(studentT(confidence, n-1) * math.Sqrt(v/float64(n)))
+		half := float64(studentT(confidence, int64(n-1)) * math.Sqrt(v/float64(n)))
 		return Interval{Value: m, Lo: m - half, Hi: m + half, Confidence: confidence}
 	}
 }
@@ -99,7 +96,7 @@ func RatioInterval(num, den []float64, confidence float64) Interval {
 	cov /= float64(n - 1)
 
 	// The bounds are the roots r of (y - r x)² = t² (vy - 2 r cov + r² vx)/n.
-	t := studentT(confidence, n-1)
+	t := studentT(confidence, int64(n-1))
 	w := float64(t*t) / float64(n)
 	a := float64(x*x) - float64(w*vx)
 	b := float64(x*y) - float64(w*cov)
@@ -129,21 +126,4 @@ func meanVariance(xs []float64) (mean, variance float64) {
 		rest += d
 	}
 	return mean, max(squares-float64(rest*rest)/n, 0) / (n - 1)
-}
-
-// studentT returns the two-sided critical value: |t| stays below it with the
-// probability given.
-func studentT(confidence float64, df int) float64 {
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}
-	return round32(t.Quantile(0.5 + confidence/2))
-}
-
-// betaQuantile returns the p-quantile of the Beta(a, b) distribution.
-func betaQuantile(p, a, b float64) float64 { return round32(mathext.InvRegIncBeta(a, b, p)) }
-
-// round32 keeps 32 bits of x: special functions differ in their last bits
-// between architectures, intervals should not.
-func round32(x float64) float64 {
-	frac, exp := math.Frexp(x)
-	return math.Ldexp(math.Round(frac*(1<<32))/(1<<32), exp)
 }

@@ -136,7 +136,7 @@ func TestFractionIntervalIsClopperPearson(t *testing.T) {
 		{3, 1e9, 6.186721e-10, 8.767273e-9},
 	} {
 		got := FractionInterval(tc.k, tc.n, 0.95)
-		if !near(got.Lo, tc.lo, 2e-6) || !near(got.Hi, tc.hi, 2e-6) || got.Value != float64(tc.k)/float64(tc.n) {
+		if !near(got.Lo, tc.lo, 1e-6) || !near(got.Hi, tc.hi, 1e-6) || got.Value != float64(tc.k)/float64(tc.n) {
 			t.Errorf("%d of %d: %+v, want [%v, %v]", tc.k, tc.n, got, tc.lo, tc.hi)
 		}
 	}
