@@ -47,30 +47,27 @@ type simulation struct {
 
 func (s *simulation) flags(cmd *cobra.Command) {
 	s.seed = whole{least: 0, most: math.MaxInt64}
-	s.replications = whole{value: 1, least: 1, most: replicationsMost}
-	s.workers = whole{value: int64(min(runtime.GOMAXPROCS(0), workersMost)), least: 1, most: workersMost}
+	s.replications.value = 1
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Var(&s.seed, "seed", "root of all random streams, instead of the scenario's")
-	f.VarP(&s.replications, "replications", "n", "independent repetitions, put together with intervals")
-	f.VarP(&s.workers, "workers", "j", "replications at a time; no result depends on it")
-	f.StringArrayVar(&s.sets, "set", nil, "override a key, such as stall.0.for=300ms (repeatable)")
+	f.StringArrayVar(&s.sets, "set", nil, "override a key: `KEY=VALUE`, such as stall.0.for=300ms (repeatable)")
 	f.BoolVar(&s.json, "json", false, "print the result as JSON and nothing else")
-	f.StringVar(&s.out, "out", "", "folder for figures and result.json (default out/<scenario>)")
-	f.StringVar(&s.requests, "requests", "", "write each send of replication 1 to a CSV file; - for stdout")
+	f.StringVar(&s.out, "out", "", "folder `DIR` for figures and result.json (default out/<scenario>)")
+	f.StringVar(&s.requests, "requests", "", "write each send of replication 1 to `FILE.csv`, or to stdout for -")
 	f.BoolVar(&s.noFigures, "no-figures", false, "draw no figures")
 	f.BoolVar(&s.quiet, "quiet", false, "no progress and no notes on stderr; errors are still told")
 	f.Lookup("seed").DefValue = ""
-	f.Lookup("workers").DefValue = "" // of this machine
-	setTypes(cmd, map[string]string{"set": "KEY=VALUE", "out": "DIR", "requests": "FILE.csv"})
 }
 
-// setTypes names the values of string flags in the help.
-func setTypes(cmd *cobra.Command, names map[string]string) {
-	for flag, name := range names {
-		f := cmd.Flags().Lookup(flag)
-		f.Usage = fmt.Sprintf("`%s` %s", name, f.Usage)
-	}
+// replicationFlags adds those for several replications.
+func (s *simulation) replicationFlags(cmd *cobra.Command) {
+	s.replications = whole{value: 1, least: 1, most: replicationsMost}
+	s.workers = whole{value: int64(min(runtime.GOMAXPROCS(0), workersMost)), least: 1, most: workersMost}
+	f := cmd.Flags()
+	f.VarP(&s.replications, "replications", "n", "independent repetitions, put together with intervals")
+	f.VarP(&s.workers, "workers", "j", "replications at a time; no result depends on it")
+	f.Lookup("workers").DefValue = "" // of this machine
 }
 
 // repeat is the command line that gives the same again.

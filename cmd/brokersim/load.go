@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -44,9 +43,6 @@ func inputError(err error) error {
 	var path *fs.PathError
 	if err == nil || errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EISDIR) {
 		return err
-	}
-	if path != nil && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("no file %s", path.Path)
 	}
 	return badInput(err)
 }

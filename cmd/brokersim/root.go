@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brokersim/model/recording"
 	"brokersim/scenarios"
 )
 
@@ -32,7 +33,7 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help-command"})
-	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newVersion())
+	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newVerify(), newVersion())
 	return root
 }
 
@@ -51,9 +52,10 @@ func action(do func(cmd *cobra.Command, args []string) error) func(*cobra.Comman
 // message is what is printed of an error: faults of a file as they are, so
 // that an editor finds their place, else with the command's name.
 func message(err error) string {
-	var faults scenarios.Faults
-	if errors.As(err, &faults) {
-		return faults.Error()
+	var inScenario scenarios.Faults
+	var inRecording *recording.Fault
+	if errors.As(err, &inScenario) || errors.As(err, &inRecording) {
+		return err.Error()
 	}
 	return "brokersim: " + err.Error()
 }

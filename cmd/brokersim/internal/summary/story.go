@@ -10,16 +10,16 @@ import (
 // Story watches a run and keeps what is worth telling of it, in bounded memory.
 // The zero value, with the warm-up, is ready.
 type Story struct {
-	Warmup sim.Time // refusals of sends before it are not told
+	Warmup sim.Time // rejections of sends before it are not told
 
-	kinds   [model.Other + 1]kind // by outcome
-	refused int64
-	last    model.Attempt // of the refused, the last to be answered
+	kinds    [model.Other + 1]kind // by outcome, but OK
+	rejected int64
+	last     model.Attempt // of the rejected, the last to be answered
 
-	// An incident is a stretch of refusals; incidentGap without one and an
+	// An incident is a stretch of rejections; incidentGap without one and an
 	// empty queue end it.
 	incidents int64
-	judged    sim.Time // the last refusal was decided then
+	judged    sim.Time // the last rejection was decided then
 	first     spell    // the first incident
 	emptied   recent   // when the queue became empty
 	pending   bool     // it has not since judged
@@ -33,13 +33,13 @@ type Story struct {
 
 const incidentGap = sim.Second
 
-// kind is what is kept of the refusals of one outcome.
+// kind is what is kept of the answers of one outcome.
 type kind struct {
 	count int64
 	first model.Attempt
 }
 
-// spell is the end of an incident: the last refusal, and when the queue was
+// spell is the end of an incident: the last rejection, and when the queue was
 // empty again, or Absent.
 type spell struct{ last, recovered sim.Time }
 
@@ -64,7 +64,7 @@ func (r *recent) since(t sim.Time) (sim.Time, bool) {
 	return 0, false
 }
 
-// stalls are the first few, the one that led to the first refusal, the longest
+// stalls are the first few, the one that led to the first rejection, the longest
 // and how many there were.
 type stalls struct {
 	first   []model.StallRecord
@@ -90,14 +90,17 @@ func (s *Story) attempt(a *model.Attempt) {
 		k.first = *a
 	}
 	k.count++
-	if s.refused == 0 || answered(a) >= answered(&s.last) {
+	if !a.Outcome.Rejected() {
+		return
+	}
+	if s.rejected == 0 || answered(a) >= answered(&s.last) {
 		s.last = *a
 	}
-	s.refused++
+	s.rejected++
 	s.judge(cmp.Or(present(a.Clean), present(a.Done), present(a.Enq), a.Arrive))
 }
 
-// judge notes that a send was refused at t by the broker's clock. Sends are
+// judge notes that a send was rejected at t by the broker's clock. Sends are
 // reported in order of their numbers, which is not that of t.
 func (s *Story) judge(t sim.Time) {
 	if s.incidents > 0 && t <= s.judged {
@@ -151,7 +154,7 @@ func (s *stalls) total() (n int64) {
 	return n
 }
 
-// answered is when a refused send's producer has the answer.
+// answered is when a failed send's producer has the answer.
 func answered(a *model.Attempt) sim.Time {
 	return cmp.Or(present(a.Resp), present(a.Clean), present(a.Done), a.Arrive)
 }

@@ -19,6 +19,7 @@ type Input struct {
 	Result *model.Result
 	Study  *model.Study
 	Story  *Story // of replication 1
+	About  string // what was simulated
 	Wrote  []string
 	Repeat string // the command line
 }
@@ -28,6 +29,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	out := bufio.NewWriter(w)
 	p := &printer{Writer: out, style: style, Input: in}
 	p.verdict()
+	fmt.Fprintln(p, style.Dim(in.About))
 	p.story()
 	p.attempts()
 	p.messages()
@@ -63,24 +65,24 @@ func (p *printer) verdict() {
 	if v := thresholdVerdict(r.Thresholds); v != "" {
 		parts = append(parts, v)
 	}
-	parts = append(parts, p.refusals())
+	parts = append(parts, p.rejections())
 	if n := r.Attempts.ClientTimeout; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s timed out at the producer", ui.Count(n)))
 	}
 	fmt.Fprintln(p, p.style.Bold(strings.Join(parts, "; ")))
 }
 
-func (p *printer) refusals() string {
+func (p *printer) rejections() string {
 	n := p.Result.Attempts
-	refused := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
+	k := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
 	share := p.Study.Fraction(rejected)
 	switch {
 	case n.Sent == 0:
 		return "no send was made"
-	case refused == 0:
+	case k == 0:
 		return fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", ui.Plural(n.Sent, "send"), ui.Percent(share.Hi))
 	}
-	s := fmt.Sprintf("%s of %s rejected (%s %%%s)", ui.Count(refused), ui.Plural(n.Sent, "send"),
+	s := fmt.Sprintf("%s of %s rejected (%s %%%s)", ui.Count(k), ui.Plural(n.Sent, "send"),
 		ui.Percent(share.Value), interval(share, ", 95 %% interval %s to %s %%", ui.Percent))
 	if first, ok := p.Story.firstRejected(); ok {
 		s += fmt.Sprintf(", first at %s: %v", ui.Seconds(answered(first)), first.Outcome)
@@ -246,8 +248,11 @@ func (p *printer) times() {
 	t.Row(cells...)
 	p.heading("Times in ms")
 	t.Write(p, 2)
+	if len(notes) > 0 {
+		fmt.Fprintf(p, "  %s\n", p.style.Dim("No interval:"))
+	}
 	for i, why := range notes {
-		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("[%d] no interval: %s", i+1, why)))
+		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("[%d] %s", i+1, why)))
 	}
 }
 
@@ -381,8 +386,8 @@ func (s *Story) rows(r *model.Result) []row {
 		add(at, "%s (seq %d, sent at %s): CODE: %d  DESC:", what, k.first.Seq, ui.Seconds(k.first.Send), k.first.Code)
 		rows[len(rows)-1].line = line
 	}
-	if s.refused > 1 {
-		add(answered(&s.last), "last of %s refused (seq %d)", ui.Plural(s.refused, "send"), s.last.Seq)
+	if s.rejected > 1 {
+		add(answered(&s.last), "last of %s rejected sends (seq %d)", ui.Count(s.rejected), s.last.Seq)
 	}
 	if s.incidents > 1 {
 		add(s.first.recovered, "send queue empty again; the first incident is over")
@@ -395,7 +400,7 @@ func (s *Story) rows(r *model.Result) []row {
 }
 
 // told are the stalls that the story tells one by one: all if they are few,
-// else the one that led to the first refusal, or the longest.
+// else the one that led to the first rejection, or the longest.
 func (s *Story) told() []model.StallRecord {
 	switch {
 	case s.stalls.total() <= stallsTold:
@@ -420,7 +425,7 @@ func (s *Story) notes() (notes []string) {
 			ui.Duration(s.stalls.longest.To-s.stalls.longest.From), ui.Seconds(s.stalls.longest.From)))
 	}
 	if s.incidents > 1 {
-		notes = append(notes, fmt.Sprintf("%s of refusals, more than %s apart", ui.Plural(s.incidents, "incident"), ui.Duration(incidentGap)))
+		notes = append(notes, fmt.Sprintf("%s of rejections, more than %s apart", ui.Plural(s.incidents, "incident"), ui.Duration(incidentGap)))
 	}
 	return notes
 }

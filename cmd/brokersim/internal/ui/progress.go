@@ -10,65 +10,62 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// A run shorter than this shows no progress.
+// What is done sooner shows no progress.
 const progressAfter = time.Second
 
 // Progress shows on a terminal how far a long run is; elsewhere it does
 // nothing. Its methods may be called from any goroutine.
 type Progress struct {
 	mu    sync.Mutex
-	timer *time.Timer
+	began time.Time // zero: silent
+	say   func(int64) string
+	to    io.Writer
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 }
 
-// NewProgress begins; total is that of Set, and say puts a value of it in
-// words.
-func NewProgress(w io.Writer, total int64, say func(int64) string) *Progress {
-	p := new(Progress)
-	if !IsTerminal(w) || total <= 0 {
-		return p
+// NewProgress begins; say puts a value of Set in words.
+func NewProgress(w io.Writer, say func(int64) string) *Progress {
+	p := &Progress{say: say, to: w}
+	if IsTerminal(w) {
+		p.began = time.Now()
 	}
-	began := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(progressAfter, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.timer == nil { // Done came first
-			return
-		}
-		p.bars = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh())
-		p.bar = p.bars.New(total, mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding(" "),
-			mpb.BarWidth(40), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Percentage(decor.WC{W: 5})),
-			mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
-				return fmt.Sprintf("%s of %s", say(s.Current), say(s.Total))
-			}), decor.Name(", "), decor.NewAverageETA(decor.ET_STYLE_GO, began, nil), decor.Name(" left")))
-	})
 	return p
 }
 
 // Set says how far the run is.
-func (p *Progress) Set(n int64) {
+func (p *Progress) Set(n, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar != nil {
-		p.bar.SetCurrent(n)
+	if p.bar == nil {
+		if p.began.IsZero() || time.Since(p.began) < progressAfter {
+			return
+		}
+		p.start(total)
 	}
+	p.bar.SetCurrent(min(n, total-1)) // Done ends it
+}
+
+func (p *Progress) start(total int64) {
+	p.bars = mpb.New(mpb.WithOutput(p.to), mpb.WithAutoRefresh())
+	p.bar = p.bars.New(total, mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding("─"),
+		mpb.BarWidth(40),
+		mpb.PrependDecorators(decor.Percentage(decor.WC{W: 5})),
+		mpb.AppendDecorators(
+			decor.Any(func(s decor.Statistics) string {
+				return fmt.Sprintf(" %s of %s, ", p.say(s.Current), p.say(s.Total))
+			}),
+			decor.NewAverageETA(decor.ET_STYLE_GO, p.began, nil), decor.Name(" left")))
 }
 
 // Done takes the progress off the terminal.
 func (p *Progress) Done() {
 	p.mu.Lock()
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
-	bars, bar := p.bars, p.bar
-	p.mu.Unlock()
-	if bar != nil {
-		bar.Abort(true)
-		bars.Wait()
+	defer p.mu.Unlock()
+	p.began = time.Time{}
+	if p.bar != nil {
+		p.bar.Abort(true)
+		p.bars.Wait()
+		p.bar = nil
 	}
 }

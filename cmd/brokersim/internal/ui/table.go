@@ -51,7 +51,16 @@ func (t *Table) Row(cells ...string) {
 
 // Write prints the table, each line after indent blanks.
 func (t *Table) Write(w io.Writer, indent int) {
-	for line := range strings.Lines(t.w.Render()) {
-		fmt.Fprintln(w, strings.TrimRight(strings.Repeat(" ", indent)+line, " \n"))
+	for _, line := range t.Lines() {
+		fmt.Fprintln(w, strings.Repeat(" ", indent)+line)
 	}
+}
+
+// Lines gives the lines of the table: the heads, if there are any, and the rows.
+func (t *Table) Lines() []string {
+	lines := strings.Split(t.w.Render(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
 }

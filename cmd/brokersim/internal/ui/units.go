@@ -49,7 +49,7 @@ func Digits(x float64) string {
 // Percent prints a share of 1 without its sign: "0.70".
 func Percent(share float64) string {
 	p := share * 100
-	if p == 0 || p >= 0.095 {
+	if p == 0 || p >= 0.005 {
 		return strconv.FormatFloat(p, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)

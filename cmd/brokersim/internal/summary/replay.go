@@ -1,0 +1,135 @@
+package summary
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+
+	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/model"
+	"brokersim/model/recording"
+)
+
+// WriteReplay prints how far a replay agrees with its recording; where the
+// recording has no outcome, what was simulated.
+func WriteReplay(w io.Writer, style ui.Style, in Input, a *recording.Agreement) error {
+	if a.Scored == 0 {
+		in.Result.Warnings = append(in.Result.Warnings, "the recording has no outcomes: there is nothing to compare with")
+		return Write(w, style, in)
+	}
+	out := bufio.NewWriter(w)
+	p := &printer{Writer: out, style: style, Input: in}
+	fmt.Fprintln(p, style.Bold(replayVerdict(in.Result, a)))
+	fmt.Fprintln(p, style.Dim(in.About))
+	p.agreement(a)
+	p.confusion(a)
+	p.differences(a)
+	p.thresholds()
+	p.warnings()
+	p.wrote()
+	fmt.Fprintf(p, "\n%s\n", in.Repeat)
+	return out.Flush()
+}
+
+func replayVerdict(r *model.Result, a *recording.Agreement) string {
+	s := fmt.Sprintf("%s of %s have the recorded outcome (%s %%)",
+		ui.Count(a.SameOutcome), ui.Plural(a.Scored, "request"), share(a.SameOutcome, a.Scored))
+	if a.RejectedInEither > 0 {
+		s += fmt.Sprintf("; of %s rejected in either, %s alike in both", ui.Count(a.RejectedInEither), ui.Count(a.AlikeInBoth))
+	}
+	if r.Partial {
+		s = "interrupted; " + s
+	}
+	return s
+}
+
+// share prints k of n in percent, never rounded up to 100.
+func share(k, n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	hundredths := k * 10_000 / n
+	return fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100)
+}
+
+func (p *printer) agreement(a *recording.Agreement) {
+	p.heading("Agreement")
+	t := ui.NewTable("", ">requests", ">of", ">share, %")
+	for _, line := range []struct {
+		name string
+		k, n int64
+	}{
+		{"same outcome", a.SameOutcome, a.Scored},
+		{"rejected in either: the same kind in both", a.AlikeInBoth, a.RejectedInEither},
+		{"swept in both: period in queue within 1 ms", a.PeriodWithin1ms, a.RejectedInBoth},
+		{"swept in both: size of queue equal", a.SizeEqual, a.RejectedInBoth},
+	} {
+		t.Row(line.name, ui.Count(line.k), ui.Count(line.n), share(line.k, line.n))
+	}
+	t.Write(p, 2)
+}
+
+// confusion is the table of recorded outcomes by simulated ones.
+func (p *printer) confusion(a *recording.Agreement) {
+	var names []string // in the order of model.Outcome
+	counts := map[[2]string]int64{}
+	for _, c := range a.Confusion {
+		counts[[2]string{c.Recorded, c.Simulated}] = c.Count
+	}
+	for o := model.OK; o <= model.Other; o++ {
+		if slices.ContainsFunc(a.Confusion, func(c recording.Cell) bool { return c.Recorded == o.String() || c.Simulated == o.String() }) {
+			names = append(names, o.String())
+		}
+	}
+	p.heading("Outcomes: recorded in rows, simulated in columns")
+	heads := []string{""}
+	for _, name := range names {
+		heads = append(heads, ">"+name)
+	}
+	t := ui.NewTable(heads...)
+	for _, recorded := range names {
+		cells := []string{recorded}
+		for _, simulated := range names {
+			cell := "."
+			if n := counts[[2]string{recorded, simulated}]; n > 0 {
+				cell = ui.Count(n)
+			}
+			cells = append(cells, cell)
+		}
+		t.Row(cells...)
+	}
+	t.Write(p, 2)
+}
+
+// differenceMost is the largest difference that an Agreement lists apart.
+const differenceMost = 10
+
+// differences are those of what both rejected.
+func (p *printer) differences(a *recording.Agreement) {
+	if a.RejectedInBoth == 0 {
+		return
+	}
+	by := map[int64][2]int64{}
+	var keys []int64
+	for i, list := range [][]recording.Difference{a.PeriodDifferenceMs, a.SizeDifference} {
+		for _, d := range list {
+			counts, there := by[d.By]
+			if !there {
+				keys = append(keys, d.By)
+			}
+			counts[i] = d.Count
+			by[d.By] = counts
+		}
+	}
+	slices.Sort(keys)
+	p.heading("Swept in both: simulated less recorded")
+	t := ui.NewTable(">", ">period in queue, ms", ">size of queue")
+	for _, k := range keys {
+		t.Row(fmt.Sprintf("%+d", k), ui.Count(by[k][0]), ui.Count(by[k][1]))
+	}
+	t.Write(p, 2)
+	if first, last := keys[0], keys[len(keys)-1]; first <= -differenceMost || last >= differenceMost {
+		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("%d stands for %d and more", differenceMost, differenceMost)))
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"brokersim/cmd/brokersim/internal/summary"
+	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/model"
+	"brokersim/model/recording"
+	"brokersim/scenarios"
+	"brokersim/sim"
+)
+
+func newReplay() *cobra.Command {
+	var r replay
+	cmd := &cobra.Command{
+		Use:   "replay {--arrivals FILE [--stalls FILE] SCENARIO | --from DIR [SCENARIO]}",
+		Short: "Simulate recorded arrivals and stalls, and compare the outcomes",
+		Long: `Simulate the arrivals of a recording instead of drawn ones, and hold each
+request's outcome against the recorded one, where there is one.
+
+--arrivals takes a requests CSV, as --requests writes it, gzipped or not: of its
+columns the simulation reads seq and arrive_ns. --stalls replaces the scenario's
+stalls by recorded ones (kind, start_ns, end_ns, window_start_ns). --from reads a
+folder with experiment.json, requests.csv.gz, stalls.csv and sweeps.csv.gz, and
+takes broker, stalls and delays from it; SCENARIO then gives costs and cores.`,
+		Example: `  brokersim run stall-500ms --requests sends.csv
+  brokersim replay --arrivals sends.csv stall-500ms
+  brokersim replay --from recordings/E7 --json`,
+		Args:              operands("one SCENARIO", 0, 1),
+		ValidArgsFunction: cobra.FixedCompletions(scenarios.Names(), cobra.ShellCompDirectiveDefault),
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.arrivals, "arrivals", "", "recorded arrivals: `FILE`.csv or FILE.csv.gz")
+	f.StringVar(&r.stalls, "stalls", "", "recorded stalls: `FILE`.csv")
+	f.StringVar(&r.from, "from", "", "folder `DIR` of a recorded experiment")
+	r.flags(cmd)
+	cmd.RunE = action(r.run)
+	return cmd
+}
+
+type replay struct {
+	simulation
+	arrivals, stalls, from string
+}
+
+func (r *replay) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case (r.from == "") == (r.arrivals == ""):
+		return usageError(cmd, errors.New("replay: want one of --arrivals and --from"))
+	case r.from != "" && r.stalls != "":
+		return usageError(cmd, errors.New("replay: --from brings its own stalls, --stalls goes with --arrivals"))
+	case r.from == "" && len(args) == 0:
+		return usageError(cmd, errors.New("replay: want one SCENARIO, got none"))
+	}
+	sc, err := r.base(args)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("seed") {
+		sc.Config.Seed = uint64(r.seed.value)
+	}
+	read := r.readFiles
+	if r.from != "" {
+		read = r.readFolder
+	}
+	e, err := read(sc)
+	if err != nil {
+		return inputError(err)
+	}
+	config := &e.Config
+	var agreement *recording.Agreement
+	return r.do(cmd, &job{
+		scenario: model.ScenarioRef{Name: config.Name, Hash: replayHash(sc.Hash, config, e.Requests)},
+		config:   config,
+		expects:  sc.Expects,
+		warnings: slices.Concat(sc.Warnings, e.Warnings),
+		repeat:   r.repeat(config.Seed, r.command(args)...),
+		simulate: func(ctx context.Context, watch model.Observer, progress func(sim.Time, int)) (study *model.Study, err error) {
+			study, agreement, err = recording.Replay(ctx, config, e.Requests, watch, func(now sim.Time) { progress(now, 0) })
+			return study, err
+		},
+		extend: func(result *model.Result) any {
+			return struct {
+				*model.Result
+				Agreement *recording.Agreement `json:"agreement"`
+			}{result, agreement}
+		},
+		tell: func(w io.Writer, style ui.Style, in summary.Input) error {
+			return summary.WriteReplay(w, style, in, agreement)
+		},
+	})
+}
+
+// bare is what a folder is replayed with if there is no scenario: the default
+// costs, on a machine of two cores.
+const bare = `schema = 1
+duration = "1s"
+[machine]
+cores = 2
+[[producer]]
+arrivals = "deterministic(rate=1/s)"
+`
+
+// base gives the scenario that a recording is put into.
+func (r *replay) base(args []string) (*scenarios.Scenario, error) {
+	if r.from != "" {
+		for _, set := range r.sets {
+			if !slices.ContainsFunc([]string{"machine.cores=", "machine.quantum=", "costs.", "store.append=", "seed="},
+				func(prefix string) bool { return strings.HasPrefix(set, prefix) }) {
+				return nil, badInput(fmt.Errorf("--set %s: want one of machine.cores, machine.quantum, costs.*, store.append, seed; --from takes the rest from the folder", set))
+			}
+		}
+	}
+	if len(args) > 0 {
+		return load(args[0], r.sets)
+	}
+	sc, err := scenarios.Parse("recording.toml", []byte(bare), nil)
+	if err == nil {
+		sc, err = sc.Override(r.sets...)
+	}
+	return sc, inputError(err)
+}
+
+func (r *replay) readFolder(sc *scenarios.Scenario) (*recording.Experiment, error) {
+	e, err := recording.Open(os.DirFS(r.from), sc.Config)
+	if err != nil {
+		return nil, fmt.Errorf("--from %s: %w", r.from, err)
+	}
+	return e, nil
+}
+
+func (r *replay) readFiles(sc *scenarios.Scenario) (*recording.Experiment, error) {
+	e := &recording.Experiment{Config: sc.Config}
+	requests, err := readFile(r.arrivals, recording.ReadRequests)
+	if r.stalls != "" {
+		var failed error
+		e.Config.Stalls, failed = readFile(r.stalls, recording.ReadStalls)
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.Requests = requests
+	return e, recording.Drive(&e.Config, requests)
+}
+
+func readFile[T any](path string, read func(string, io.Reader) (T, error)) (T, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer f.Close()
+	return read(path, f)
+}
+
+// command is the part of the command line that says what is replayed.
+func (r *replay) command(args []string) []string {
+	command := []string{"replay"}
+	for _, f := range []struct{ name, value string }{{"--from", r.from}, {"--arrivals", r.arrivals}, {"--stalls", r.stalls}} {
+		if f.value != "" {
+			command = append(command, f.name, f.value)
+		}
+	}
+	return append(command, args...)
+}
+
+// replayHash covers the scenario and all that the recording puts in its place.
+func replayHash(scenario string, c *model.Config, requests *recording.Requests) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%+v\n%+v\n%d\n", scenario, c.Broker, c.Machine, c.Store.Delay)
+	for _, s := range c.Stalls {
+		fmt.Fprintln(h, s.Where, int64(s.At), int64(s.Until))
+	}
+	_ = binary.Write(h, binary.LittleEndian, requests.Arrivals) // a hash takes all
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

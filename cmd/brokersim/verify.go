@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/sim/analytic"
+)
+
+func newVerify() *cobra.Command {
+	seed := whole{value: 1, least: 0, most: math.MaxInt64}
+	customers := whole{value: 400_000, least: 1000, most: 100_000_000}
+	var asJSON, quiet bool
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare the kernel with closed forms",
+		Long: fmt.Sprintf(`Simulate queues whose behaviour is known in closed form with the kernel that the
+broker runs on, and compare: each closed form must lie within the interval of the
+simulated figure at %g %% confidence, and the waiting times of a queue without a
+closed form must equal Lindley's recursion to the ns. Exit code 1 if one fails.`, analytic.CheckConfidence*100),
+		Example: "  brokersim verify\n  brokersim verify --customers 2000000 --seed 7",
+		Args:    operands("no operand", 0, 0),
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.Var(&seed, "seed", "root of all random streams")
+	f.Var(&customers, "customers", "customers of each queue")
+	f.BoolVar(&asJSON, "json", false, "print a JSON array")
+	f.BoolVar(&quiet, "quiet", false, "no progress on stderr; errors are still told")
+	cmd.RunE = action(func(cmd *cobra.Command, _ []string) error {
+		var talk io.Writer = cmd.ErrOrStderr()
+		if quiet {
+			talk = io.Discard
+		}
+		checks, err := verify(cmd.Context(), talk, uint64(seed.value), int(customers.value))
+		if err != nil {
+			return err
+		}
+		return tellChecks(cmd.OutOrStdout(), checks, asJSON)
+	})
+	return cmd
+}
+
+// verify makes the checks, with progress; it leaves them behind when ctx ends.
+func verify(ctx context.Context, talk io.Writer, seed uint64, customers int) ([]analytic.Check, error) {
+	progress := ui.NewProgress(talk, ui.Count)
+	defer progress.Done()
+	checks := make(chan []analytic.Check, 1)
+	go func() {
+		checks <- analytic.Verify(seed, customers, func(done, total int) { progress.Set(int64(done), int64(total)) })
+	}()
+	select {
+	case c := <-checks:
+		return c, nil
+	case <-ctx.Done():
+		return nil, &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+}
+
+// check is an analytic.Check as JSON has it, which knows no NaN.
+type check struct {
+	Name       string   `json:"name"`
+	Quantity   string   `json:"quantity"`
+	Want       float64  `json:"closed_form"`
+	Got        *float64 `json:"simulated"`
+	Lo         *float64 `json:"lo"`
+	Hi         *float64 `json:"hi"`
+	Confidence float64  `json:"confidence"`
+	Passed     bool     `json:"passed"`
+	Why        string   `json:"no_interval,omitempty"`
+}
+
+func tellChecks(out io.Writer, checks []analytic.Check, asJSON bool) error {
+	var failed int64
+	for _, c := range checks {
+		if !c.Passed {
+			failed++
+		}
+	}
+	var err error
+	if asJSON {
+		err = writeChecks(out, checks)
+	} else {
+		printChecks(out, checks, failed)
+	}
+	if err == nil && failed > 0 {
+		err = &exitError{code: exitInternal}
+	}
+	return err
+}
+
+func writeChecks(out io.Writer, checks []analytic.Check) error {
+	list := make([]check, len(checks))
+	for i, c := range checks {
+		list[i] = check{c.Name, c.Quantity, c.Want, number(c.Got), number(c.Lo), number(c.Hi), c.Confidence, c.Passed, c.Why}
+	}
+	data, err := encode(list)
+	if err == nil {
+		_, err = out.Write(data)
+	}
+	return err
+}
+
+func number(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func printChecks(out io.Writer, checks []analytic.Check, failed int64) {
+	style := ui.StyleOf(out)
+	verdict := "all " + ui.Plural(int64(len(checks)), "check") + " passed"
+	if failed > 0 {
+		verdict = fmt.Sprintf("%s of %s failed", ui.Count(failed), ui.Plural(int64(len(checks)), "check"))
+	}
+	fmt.Fprintf(out, "%s\n\n", style.Bold(verdict))
+	t := ui.NewTable("", ">closed form", ">simulated", fmt.Sprintf(">%g %% interval", analytic.CheckConfidence*100), "")
+	for _, c := range checks {
+		bounds, mark := c.Why, style.Green("passed")
+		if c.Why == "" {
+			bounds = ui.Digits(c.Lo) + " to " + ui.Digits(c.Hi)
+		}
+		if !c.Passed {
+			mark = style.Red("FAILED")
+		}
+		t.Row("  "+c.Quantity, ui.Digits(c.Want), ui.Digits(c.Got), bounds, mark)
+	}
+	lines := t.Lines()
+	fmt.Fprintln(out, lines[0])
+	for i, c := range checks {
+		if i == 0 || c.Name != checks[i-1].Name {
+			fmt.Fprintln(out, c.Name)
+		}
+		fmt.Fprintln(out, lines[1+i])
+	}
+}
