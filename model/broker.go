@@ -36,6 +36,7 @@ type Broker struct {
 	sweeper  sweeper
 	loads    []load
 	cpu      cpu
+	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
 	freezes  []stallSource
 	frozen   sim.Time // broker threads stand still until then
 	frozenAt sim.Time
@@ -46,7 +47,7 @@ type Broker struct {
 	handoff      sampler
 	process      sampler
 	finish       sampler
-	network      sampler
+	network      sampler // back to the producer
 }
 
 // Event kinds. At one instant what frees comes first, then what judges, then
@@ -89,8 +90,10 @@ func New(cfg *Config, replication int, obs Observer) (*Broker, error) {
 	b.handoff = newSampler(cfg.Costs.Handoff, streams.Stream("handoff"))
 	b.process = newSampler(cfg.Costs.Process, streams.Stream("process"))
 	b.finish = newSampler(cfg.Costs.Finish, streams.Stream("finish"))
-	b.network = newSampler(cfg.Costs.Network, streams.Stream("network"))
+	b.network = newSampler(cfg.Costs.Network, streams.Stream("network back"))
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
+	b.codecCPU = b.cpu
+	b.codecCPU.stream = streams.Stream("cpu codec")
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for i := range b.workers {

@@ -63,7 +63,9 @@ func (b *Broker) locked(w uint32) {
 	a.Lock, a.App0 = now, now
 	end := b.appendStalls.end(now, now+b.append.draw()+b.cfg.Store.Delay)
 	if end.stalled {
-		if !b.cfg.Recorded {
+		if end.served {
+			// Back from the stall, the thread waits for a core; a window says
+			// when its append was over.
 			end.at += b.cpu.wait(b.lock.spinning())
 		}
 		if b.obs.Stall != nil {

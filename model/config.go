@@ -26,7 +26,7 @@ type Config struct {
 
 	// Recorded says that the arrivals are instants at the codec thread, taken
 	// from a recording: no network, freeze or wait for a core comes before
-	// them, and windows of stalls end when they say.
+	// them.
 	Recorded bool
 }
 

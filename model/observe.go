@@ -8,7 +8,7 @@ import "brokersim/sim"
 type Observer struct {
 	Attempt   func(*Attempt)               // each attempt once it is settled
 	Sweep     func(SweepRecord)            // each sweep that answered something, and every one if AllSweeps
-	Stall     func(StallRecord)            // each stall when it is over
+	Stall     func(StallRecord)            // each stall when it begins, with its end
 	Queue     func(t sim.Time, length int) // send queue length after each change
 	Lock      func(from, to sim.Time)      // the put lock was held from..to
 	AllSweeps bool

@@ -13,8 +13,10 @@ type producer struct {
 	spec     *Producer
 	process  variate.Process
 	body     sampler
+	network  sampler // to the broker
 	nextSend sim.Time
-	last     sim.Time // arrival of the one before: a connection keeps order
+	arrived  sim.Time // of the send before: a connection keeps order,
+	offered  sim.Time // and so does its codec thread
 }
 
 func (b *Broker) initProducers(streams sim.Streams) {
@@ -29,6 +31,7 @@ func (b *Broker) initProducers(streams sim.Streams) {
 		p.spec = spec
 		p.process = spec.Arrivals.Start(streams.Stream("arrivals " + name))
 		p.body = newSampler(spec.Body, streams.Stream("body "+name))
+		p.network = newSampler(b.cfg.Costs.Network, streams.Stream("network "+name))
 		b.books.open++
 		b.nextArrival(i)
 	}
@@ -46,8 +49,8 @@ func (b *Broker) nextArrival(i int) {
 	p.nextSend = at
 	if !b.cfg.Recorded {
 		// Behind a freeze what was sent meanwhile arrives at once.
-		at = max(b.eng.Now(), p.last, at+b.network.draw()+b.cpu.wait(b.lock.spinning()))
-		p.last = at
+		at = max(b.eng.Now(), p.arrived, at+p.network.draw()+b.codecCPU.wait(b.lock.spinning()))
+		p.arrived = at
 	}
 	b.eng.At(at, evArrive, uint64(i))
 }
@@ -65,7 +68,8 @@ func (b *Broker) arrive(i int) {
 		b.answer(a, RejectRequest, CodeSystemBusy)
 		return
 	}
-	b.then(now+b.decode.draw(), evOffer, uint64(a.Seq))
+	p.offered = max(p.offered, now+b.decode.draw())
+	b.then(p.offered, evOffer, uint64(a.Seq))
 }
 
 // offer hands the request to the send executor: createTimestamp, then the

@@ -35,14 +35,14 @@ type stallSource struct {
 type stallEnd struct {
 	at      sim.Time
 	stalled bool
+	served  bool // a stall of a given length, not only windows
 }
 
 func (b *Broker) initStalls(streams sim.Streams) {
 	for i := range b.cfg.Stalls {
 		spec := &b.cfg.Stalls[i]
-		stream := streams.Stream("stall " + itoa(i))
-		every := newSampler(spec.Every, stream)
-		length := newSampler(spec.For, stream)
+		every := newSampler(spec.Every, streams.Stream("stall "+itoa(i)+" every"))
+		length := newSampler(spec.For, streams.Stream("stall "+itoa(i)+" for"))
 		first := spec.At
 		if spec.Every != nil && first == Absent {
 			first = every.draw()
@@ -83,7 +83,7 @@ func (s *stallSet) end(now, base sim.Time) stallEnd {
 	end := stallEnd{at: base}
 	for len(s.once) > 0 && s.once[0].at <= now {
 		end.at += s.once[0].length.draw()
-		end.stalled = true
+		end.stalled, end.served = true, true
 		s.once = s.once[1:]
 	}
 	for i := range s.recurs {
@@ -92,7 +92,7 @@ func (s *stallSet) end(now, base sim.Time) stallEnd {
 			continue
 		}
 		end.at += r.length.draw()
-		end.stalled = true
+		end.stalled, end.served = true, true
 		r.skipTo(end.at)
 	}
 	for s.next < len(s.windows) && s.windows[s.next].until <= now {
@@ -119,7 +119,8 @@ func (r *stallSource) skipTo(t sim.Time) {
 }
 
 // freeze stops every thread of the broker: what becomes due meanwhile happens
-// when it ends, in the order in which it became due. What passes outside the
+// at the instant when it ends, in the order of events of one instant, and of
+// one class in the order in which it became due. What passes outside the
 // broker (a stalled append, the network) goes on.
 func (b *Broker) freeze(i int) {
 	f := &b.freezes[i]

@@ -5,7 +5,6 @@ import "brokersim/sim"
 // sweeper is the thread that runs BrokerFastFailure at a fixed rate.
 type sweeper struct {
 	queues   []Swept
-	loads    []*load // by queue of the sweep; nil for the send queue
 	sweep    Sweep
 	n        int64
 	answered int // in this sweep
