@@ -31,8 +31,23 @@ func (a axis) apply(to *plot.Axis) {
 }
 
 // linear is an axis of at most about n labelled ticks at 1, 2 or 5 times a
-// power of ten.
+// power of ten, fewer if their labels need more room.
 func linear(from, to float64, n int) axis {
+	a := linearTicks(from, to, n)
+	for room := width - 200; n > 1; a = linearTicks(from, to, n) {
+		var needed vg.Length
+		for _, t := range a.ticks {
+			needed += wordsWidth(smallFont, t.Label) + 12
+		}
+		if needed <= room {
+			break
+		}
+		n /= 2
+	}
+	return a
+}
+
+func linearTicks(from, to float64, n int) axis {
 	if !finite(from) || !finite(to) {
 		from, to = 0, 1
 	}

@@ -39,6 +39,20 @@ func (in *Input) subtitle() string {
 	return s
 }
 
+// A limit of more than 11 days is none, and would make an axis too long to read.
+const limitCeilingMs = 1_000_000_000
+
+// limits returns the wait and busy limits in ms, 0 where there is none.
+func (in *Input) limits() (wait, busy float64) {
+	if in.WaitLimitMs > 0 && in.WaitLimitMs < limitCeilingMs {
+		wait = float64(in.WaitLimitMs)
+	}
+	if in.BusyLimitMs > 0 && in.BusyLimitMs < limitCeilingMs {
+		busy = float64(in.BusyLimitMs)
+	}
+	return wait, busy
+}
+
 // horizon is the end of the run on time axes.
 func (in *Input) horizon() sim.Time {
 	if in.Recorder == nil {
@@ -75,9 +89,11 @@ func (in *Input) window() window {
 		}
 	}
 	to = r.recovery(to)
-	w := window{from: from - windowMargin, to: min(to, whole.to) + windowMargin, part: true}
-	w.from = max(w.from-w.from%windowGrain, 0)
-	w.to = min(w.to+windowGrain-w.to%windowGrain, whole.to)
+	w := window{from: max(from-windowMargin, 0), to: whole.to, part: true}
+	w.from -= w.from % windowGrain
+	if to < whole.to-windowMargin-windowGrain {
+		w.to = to + windowMargin + windowGrain - to%windowGrain
+	}
 	if float64(w.to-w.from) >= wholeShare*float64(whole.to) {
 		return whole
 	}

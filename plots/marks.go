@@ -53,7 +53,8 @@ const (
 	// Up to so many marks of a kind have their shape; more are drawn as
 	// rectangles of joined cells.
 	shapedLimit = 4000
-	cellSide    = vg.Length(1.5) // 2 px
+	pixel       = vg.Length(0.75)
+	cellSide    = 2 * pixel
 	// So many rectangles at most, else cells grow: an SVG stays small.
 	rectangleLimit = 5000
 )
@@ -61,13 +62,18 @@ const (
 // markSet gathers the marks of one kind within an area.
 type markSet struct {
 	mark
-	area  vg.Rectangle
-	at    []vg.Point
-	cells *cells // of cellSide, when there are too many for shapes
-	n     int
+	area   vg.Rectangle
+	origin vg.Point // of the cells
+	at     []vg.Point
+	cells  *cells // of cellSide, when there are too many for shapes
+	n      int
 }
 
-func newMarkSet(m mark, area vg.Rectangle) *markSet { return &markSet{mark: m, area: area} }
+func newMarkSet(m mark, area vg.Rectangle) *markSet {
+	// Cells begin at whole pixels, so that they adjoin without a seam.
+	pixels := func(v vg.Length) vg.Length { return pixel * vg.Length(math.Floor(float64(v/pixel))) }
+	return &markSet{mark: m, area: area, origin: vg.Point{X: pixels(area.Min.X), Y: pixels(area.Min.Y)}}
+}
 
 // add places a mark; outside of the area it is dropped.
 func (s *markSet) add(x, y vg.Length) {
@@ -81,7 +87,7 @@ func (s *markSet) add(x, y vg.Length) {
 	}
 	if s.cells == nil {
 		size := s.area.Size()
-		s.cells = newCells(int(size.X/cellSide)+2, int(size.Y/cellSide)+2, 1, 1)
+		s.cells = newCells(int(size.X/cellSide)+3, int(size.Y/cellSide)+3, 1, 1)
 		for _, pt := range s.at {
 			s.addCell(pt)
 		}
@@ -91,7 +97,7 @@ func (s *markSet) add(x, y vg.Length) {
 }
 
 func (s *markSet) addCell(pt vg.Point) {
-	s.cells.add(int64((pt.X-s.area.Min.X)/cellSide), int64((pt.Y-s.area.Min.Y)/cellSide))
+	s.cells.add(int64((pt.X-s.origin.X)/cellSide), int64((pt.Y-s.origin.Y)/cellSide))
 }
 
 // drawSets draws the larger sets first, so that they hide less. Sets may be
@@ -162,8 +168,8 @@ func (s *markSet) rectangles() (path vg.Path) {
 		if row < 0 {
 			return
 		}
-		x0, x1 := s.area.Min.X+w*vg.Length(first), min(s.area.Min.X+w*vg.Length(next), s.area.Max.X)
-		y0, y1 := s.area.Min.Y+h*vg.Length(row), min(s.area.Min.Y+h*vg.Length(row+1), s.area.Max.Y)
+		x0, x1 := s.origin.X+w*vg.Length(first), min(s.origin.X+w*vg.Length(next), s.area.Max.X)
+		y0, y1 := s.origin.Y+h*vg.Length(row), min(s.origin.Y+h*vg.Length(row+1), s.area.Max.Y)
 		path.Move(vg.Point{X: x0, Y: y0})
 		path.Line(vg.Point{X: x1, Y: y0})
 		path.Line(vg.Point{X: x1, Y: y1})

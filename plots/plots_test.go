@@ -141,7 +141,9 @@ func TestOddInputs(t *testing.T) {
 				if size := mustPNG(t, f, test.in); len(size) == 0 {
 					t.Errorf("%v.png is empty", f)
 				}
-				said = said || strings.Contains(html.UnescapeString(string(mustSVG(t, f, test.in))), test.says)
+				svg := mustSVG(t, f, test.in)
+				checkReadable(t, f.String(), svg)
+				said = said || strings.Contains(html.UnescapeString(string(svg)), test.says)
 			}
 			if !said {
 				t.Errorf("no figure says %q", test.says)
@@ -160,22 +162,27 @@ func TestReadable(t *testing.T) {
 	for _, pic := range pictures {
 		in := pic.fake.input(pic.name)
 		for f := range figures {
-			boxes := texts(t, mustSVG(t, f, in))
-			if len(boxes) < 10 {
-				t.Errorf("%s/%v: found %d texts only", pic.name, f, len(boxes))
-			}
-			for i, b := range boxes {
-				if b.size < 12 {
-					t.Errorf("%s/%v: %q is %v points high", pic.name, f, b.text, b.size)
-				}
-				if b.Min.X < 0 || b.Max.X > width || b.Min.Y < 0 || b.Max.Y > height {
-					t.Errorf("%s/%v: %q lies partly outside: %v", pic.name, f, b.text, b.Rectangle)
-				}
-				for _, o := range boxes[:i] {
-					if b.Min.X < o.Max.X && b.Max.X > o.Min.X && b.Min.Y < o.Max.Y && b.Max.Y > o.Min.Y {
-						t.Errorf("%s/%v: %q overlaps %q", pic.name, f, b.text, o.text)
-					}
-				}
+			checkReadable(t, pic.name+"/"+f.String(), mustSVG(t, f, in))
+		}
+	}
+}
+
+func checkReadable(t *testing.T, name string, svg []byte) {
+	t.Helper()
+	boxes := texts(t, svg)
+	if len(boxes) < 8 {
+		t.Errorf("%s: found %d texts only", name, len(boxes))
+	}
+	for i, b := range boxes {
+		if b.size < 12 {
+			t.Errorf("%s: %q is %v points high", name, b.text, b.size)
+		}
+		if b.Min.X < 0 || b.Max.X > width || b.Min.Y < 0 || b.Max.Y > height {
+			t.Errorf("%s: %q lies partly outside: %v", name, b.text, b.Rectangle)
+		}
+		for _, o := range boxes[:i] {
+			if b.Min.X < o.Max.X && b.Max.X > o.Min.X && b.Min.Y < o.Max.Y && b.Max.Y > o.Min.Y {
+				t.Errorf("%s: %q overlaps %q", name, b.text, o.text)
 			}
 		}
 	}

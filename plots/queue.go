@@ -41,11 +41,11 @@ func queueLock(c draw.Canvas, in *Input) {
 		lineEntry(draw.LineStyle{Color: blue, Width: 2}, "sends waiting in the queue"),
 		markEntry(mark{vermilion, circle, 2}, "lock held: longest in a bin"),
 	}
-	if held/(w.to-w.from).Milliseconds() > 0.006 {
+	if !neverHeld && held/(w.to-w.from).Milliseconds() > 0.006 {
 		legend = append(legend, lineEntry(draw.LineStyle{Color: vermilion, Width: 2.5}, "a long hold, from and to"))
 	}
 	legend = append(legend, stallEntries(stalls)...)
-	busy := float64(in.BusyLimitMs)
+	_, busy := in.limits()
 	if busy > 0 && busy < 50*held {
 		held = math.Max(held, busy)
 		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
@@ -122,7 +122,7 @@ func binColumns(s *bins, w window) (columns []column) {
 func drawQueue(c draw.Canvas, p *plot.Plot, columns []column) {
 	x, y := p.Transforms(&c)
 	for rest := columns; len(rest) > 0; rest = rest[min(len(rest), chunk):] {
-		part := rest[:min(len(rest), chunk+1)] // one more: no seam
+		part := rest[:min(len(rest), chunk+6)] // they overlap: no seam
 		upper := steps(part, x, func(b column) vg.Length { return y(float64(max(b.qmax, b.carried))) })
 		lower := steps(part, x, func(b column) vg.Length { return y(float64(min(b.qmin, b.carried))) })
 		slices.Reverse(lower)

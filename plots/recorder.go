@@ -204,6 +204,7 @@ func (r *Recorder) stall(s model.StallRecord) {
 // place of an earlier stall that rejected nothing.
 func (r *Recorder) touch(from, to sim.Time, rejects bool) {
 	first := &r.first
+	from, to = min(from, sim.Never/2), min(to, sim.Never/2) // room to add to
 	joins := first.known && from <= first.to+incidentGap && to >= first.from-incidentGap
 	switch {
 	case !first.known || rejects && !first.rejects:

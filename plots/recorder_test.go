@@ -123,13 +123,13 @@ func TestLogRow(t *testing.T) {
 
 // TestMarksCoverEachPoint checks that joined rectangles cover every mark asked for.
 func TestMarksCoverEachPoint(t *testing.T) {
-	area := vg.Rectangle{Min: vg.Point{X: 50, Y: 20}, Max: vg.Point{X: 450, Y: 320}}
+	area := vg.Rectangle{Min: vg.Point{X: 50.3, Y: 20.4}, Max: vg.Point{X: 450, Y: 320}}
 	for _, n := range []int{shapedLimit + 1, 60_000} {
 		rng := rand.New(rand.NewPCG(5, uint64(n)))
 		s := newMarkSet(mark{black, square, 2}, area)
 		var points []vg.Point
 		for range n {
-			p := vg.Point{X: 50 + 400*vg.Length(rng.Float64()), Y: 20 + 300*vg.Length(rng.Float64())}
+			p := vg.Point{X: 51 + 398*vg.Length(rng.Float64()), Y: 21 + 298*vg.Length(rng.Float64())}
 			points = append(points, p)
 			s.add(p.X, p.Y)
 		}
@@ -140,11 +140,11 @@ func TestMarksCoverEachPoint(t *testing.T) {
 		byRow := map[int][]vg.Path{}
 		side := cellSide * vg.Length(s.cells.yw)
 		for i := 0; i < len(path); i += 5 {
-			row := int((path[i].Pos.Y-area.Min.Y)/side + 0.5)
+			row := int((path[i].Pos.Y-s.origin.Y)/side + 0.5)
 			byRow[row] = append(byRow[row], path[i:i+5])
 		}
 		for _, p := range points {
-			covered := slices.ContainsFunc(byRow[int((p.Y-area.Min.Y)/side)], func(r vg.Path) bool {
+			covered := slices.ContainsFunc(byRow[int((p.Y-s.origin.Y)/side)], func(r vg.Path) bool {
 				return p.X >= r[0].Pos.X-1e-6 && p.X <= r[1].Pos.X+1e-6
 			})
 			if !covered {

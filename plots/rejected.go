@@ -27,7 +27,7 @@ func sweptSends(c draw.Canvas, in *Input) {
 		sizeMax = math.Max(sizeMax, size)
 		n++
 	})
-	limit := float64(in.WaitLimitMs)
+	limit, _ := in.limits()
 	var legend []entry
 	for _, o := range []model.Outcome{model.TimeoutCleanQueue, model.PCBusyCleanQueue} {
 		legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])))
@@ -65,6 +65,9 @@ func sweptSends(c draw.Canvas, in *Input) {
 		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawOnTime(c, p, limit) }))
 	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawSwept(c, p, r) }))
+	if limit > 0 && n > shapedLimit { // they may hide them
+		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawEdges(c, p, limit) }))
+	}
 	if n > 0 && n <= 6 {
 		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { labelSwept(c, p, r) }))
 	}
@@ -100,11 +103,15 @@ func drawOnTime(c draw.Canvas, p *plot.Plot, limit float64) {
 	x0, x1 := c.X(p.X.Norm(limit)), c.X(p.X.Norm(limit+sweepPeriodMs))
 	c.SetColor(paleGrey)
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: c.Min.Y}, Max: vg.Point{X: x1, Y: c.Max.Y}}.Path())
-	c.StrokeLine2(limitStyle, x0, c.Min.Y, x0, c.Max.Y)
-	thin := draw.LineStyle{Color: grey, Width: 1, Dashes: []vg.Length{2, 3}}
-	c.StrokeLine2(thin, x1, c.Min.Y, x1, c.Max.Y)
+	drawEdges(c, p, limit)
 	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+short(limit)+" ms")
 	words(c, smallFont, darkGrey, max(x1-2, x0+8), c.Max.Y+5, 0, "limit + 10 ms")
+}
+
+func drawEdges(c draw.Canvas, p *plot.Plot, limit float64) {
+	x0, x1 := c.X(p.X.Norm(limit)), c.X(p.X.Norm(limit+sweepPeriodMs))
+	c.StrokeLine2(limitStyle, x0, c.Min.Y, x0, c.Max.Y)
+	c.StrokeLine2(draw.LineStyle{Color: darkGrey, Width: 1, Dashes: []vg.Length{2, 3}}, x1, c.Min.Y, x1, c.Max.Y)
 }
 
 func drawSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {

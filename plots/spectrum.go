@@ -75,7 +75,7 @@ func (c curve) summary(name string) string {
 // spectrum draws latency and waiting time by percentile.
 func spectrum(c draw.Canvas, in *Input) {
 	latency, waiting := newCurve(in.Latency), newCurve(in.Waiting)
-	limit := float64(in.WaitLimitMs)
+	limit, _ := in.limits()
 	latencyStyle := draw.LineStyle{Color: blue, Width: 3}
 	waitingStyle := draw.LineStyle{Color: vermilion, Width: 1.8, Dashes: []vg.Length{7, 4}}
 	legend := []entry{

@@ -35,7 +35,7 @@ func timeline(c draw.Canvas, in *Input) {
 	}
 	legend := r.outcomeEntries()
 	legend = append(legend, stallEntries(stalls)...)
-	limit := float64(in.WaitLimitMs)
+	limit, _ := in.limits()
 	if limit > 0 {
 		legend = append(legend, lineEntry(limitStyle, "waitTimeMillsInSendQueue"))
 	}
@@ -77,6 +77,9 @@ func timeline(c draw.Canvas, in *Input) {
 		p.Add(level(limit, limitStyle, short(limit)+" ms"))
 	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawSends(c, p, in, w) }))
+	if limit > 0 && r.rejectedCount() > shapedLimit { // they may hide it
+		p.Add(level(limit, limitStyle, ""))
+	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawSweeps(c, p, ticks) }))
 	if any {
 		p.Add(layer(func(c draw.Canvas, p *plot.Plot) { annotate(c, p, first) }))
