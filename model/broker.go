@@ -39,7 +39,6 @@ type Broker struct {
 	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
 	freezes  []stallSource
 	frozen   sim.Time // broker threads stand still until then
-	frozenAt sim.Time
 
 	appendStalls stallSet
 	append       sampler
@@ -68,7 +67,15 @@ var (
 )
 
 // New returns replication number replication (from 0) of a configuration.
+// The error is that of Config.Check.
 func New(cfg *Config, replication int, obs Observer) (*Broker, error) {
+	return newBroker(cfg, replication, obs, eventLimit)
+}
+
+func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broker, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
 	traits, err := TraitsOf(cfg.Broker.Release)
 	if err != nil {
 		return nil, err
@@ -77,7 +84,7 @@ func New(cfg *Config, replication int, obs Observer) (*Broker, error) {
 	b := &Broker{
 		cfg:    cfg,
 		traits: traits,
-		eng:    sim.NewEngine(sim.Never, eventLimit),
+		eng:    sim.NewEngine(sim.Never, limit),
 		obs:    obs,
 		queue:  NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity)),
 	}

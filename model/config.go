@@ -1,14 +1,17 @@
 package model
 
 import (
+	"errors"
+	"fmt"
+	"math"
+
 	"brokersim/sim"
 	"brokersim/sim/variate"
 )
 
 // Config is a decoded scenario: all that a run depends on, in base units
-// (ns, bytes). scenarios decodes one from TOML; Validate-like checks with
-// file positions are made there, Check here repeats the ones that keep a run
-// from going wrong.
+// (ns, bytes). scenarios decodes one from TOML and says where in the file a
+// fault is; Check repeats what keeps a run from going wrong.
 type Config struct {
 	Name       string
 	Title      string
@@ -100,7 +103,7 @@ type Stall struct {
 type Producer struct {
 	Name     string
 	Arrivals variate.Arrivals
-	Body     variate.Dist // bytes
+	Body     variate.Dist // bytes; nil: none
 	Release  string
 	Timeout  sim.Time // sendMsgTimeout
 }
@@ -115,4 +118,79 @@ type Load struct {
 // Threshold is one [[threshold]], parsed by ParseExpect.
 type Threshold struct {
 	Expect string
+}
+
+// Check reports, joined, all that would keep a run from its end: what is
+// missing, no thread or room to serve with, stalls without a time.
+func (c *Config) Check() error {
+	var faults []error
+	bad := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	traits, err := TraitsOf(c.Broker.Release)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	within := func(what string, v, least, most int64) {
+		if v < least || v > most {
+			bad("%s: want %d to %d, got %d", what, least, most, v)
+		}
+	}
+	within("duration", int64(c.Duration), 1, int64(sim.MaxTime))
+	within("cores", int64(c.Machine.Cores), 1, math.MaxInt32)
+	within("quantum", int64(c.Machine.Quantum), 0, int64(sim.Hour))
+	within("wall phase", int64(c.Machine.WallPhase), Absent, int64(sim.Millisecond-1))
+	within("sweep phase", int64(c.Machine.SweepPhase), Absent, int64(SweepPeriod-1))
+	within("append delay", int64(c.Store.Delay), 0, int64(sim.MaxTime))
+	pool := func(q SweptQueue) {
+		_, threads, capacity := c.Broker.queue(q)
+		within("threads of the "+q.String()+" queue", int64(threads), 1, math.MaxInt32)
+		within("capacity of the "+q.String()+" queue", capacity, 1, math.MaxInt32)
+	}
+	pool(SendQueue)
+	for i := range c.Stalls {
+		c.Stalls[i].check(func(format string, args ...any) {
+			bad("stall %d: %w", i, fmt.Errorf(format, args...))
+		})
+	}
+	for i, p := range c.Producers {
+		if p.Arrivals == nil {
+			bad("producer %d: want arrivals", i)
+		}
+	}
+	for i, l := range c.Loads {
+		q, ok := ParseSweptQueue(l.Queue)
+		switch {
+		case !ok || q == SendQueue:
+			bad("load %d: no such queue beside the send queue: %q", i, l.Queue)
+		case l.Arrivals == nil:
+			bad("load %d: want arrivals", i)
+		case err == nil && !traits.has(q):
+			bad("load %d: release %s has no %s queue", i, c.Broker.Release, q)
+		default:
+			pool(q)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (s *Stall) check(bad func(format string, args ...any)) {
+	if s.Where > StallProcess {
+		bad("where: no such place: %d", s.Where)
+	}
+	if s.At < Absent || s.At > sim.MaxTime || s.Until < Absent || s.Until > sim.MaxTime {
+		bad("want at and until from 0 to %v, got %v and %v", sim.MaxTime, s.At, s.Until)
+	}
+	switch {
+	case s.Every == nil && s.At == Absent:
+		bad("want at, every or both")
+	case s.Every != nil && s.Until != Absent:
+		bad("want no until with every")
+	case s.Every != nil && !(s.Every.Mean() >= 1):
+		bad("every: want a mean of at least 1ns, got %v", s.Every)
+	}
+	switch {
+	case (s.For == nil) == (s.Until == Absent):
+		bad("want one of for and until")
+	case s.Until != Absent && s.Until <= s.At:
+		bad("until: want more than at = %v, got %v", s.At, s.Until)
+	}
 }

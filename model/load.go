@@ -5,21 +5,24 @@ import (
 	"brokersim/sim/variate"
 )
 
-// load is one of the other swept queues with its executor and its requests:
-// pull, heartbeat, transaction and so on. A request there is only its wait
-// and its service.
+// load are requests for one of the other swept queues: pull, heartbeat,
+// transaction and so on. A request there is only its wait and its service.
 type load struct {
-	spec    *Load
-	name    SweptQueue
-	queue   *Queue
+	pool    *pool
 	process variate.Process
 	service sampler
-	idle    int
 	count   LoadCounts
 }
 
-// LoadCounts are what became of the requests of another swept queue; they add
-// up to Arrived.
+// pool is the executor of such a queue; loads of one queue share it.
+type pool struct {
+	name  SweptQueue
+	queue *Queue
+	idle  int
+}
+
+// LoadCounts are what became of the requests of a load, from time 0 on; they
+// add up to Arrived.
 type LoadCounts struct {
 	Queue             string `json:"queue"`
 	Arrived           int64  `json:"arrived"`
@@ -30,15 +33,19 @@ type LoadCounts struct {
 
 func (b *Broker) initLoads(streams sim.Streams) {
 	b.loads = make([]load, len(b.cfg.Loads))
+	var pools [sweptQueues]*pool
 	for i := range b.loads {
+		spec := &b.cfg.Loads[i]
+		name, _ := ParseSweptQueue(spec.Queue)
+		if pools[name] == nil {
+			_, threads, capacity := b.cfg.Broker.queue(name)
+			pools[name] = &pool{name, NewQueue(int(capacity)), threads}
+		}
 		l := &b.loads[i]
-		l.spec = &b.cfg.Loads[i]
-		l.name, _ = ParseSweptQueue(l.spec.Queue)
-		l.count.Queue = l.spec.Queue
-		_, threads, capacity := b.cfg.Broker.queue(l.name)
-		l.queue, l.idle = NewQueue(int(capacity)), threads
-		l.process = l.spec.Arrivals.Start(streams.Stream("load " + l.spec.Queue))
-		l.service = newSampler(l.spec.Service, streams.Stream("load service "+l.spec.Queue))
+		l.pool = pools[name]
+		l.count.Queue = spec.Queue
+		l.process = spec.Arrivals.Start(streams.Stream("load " + itoa(i)))
+		l.service = newSampler(spec.Service, streams.Stream("load service "+itoa(i)))
 		b.books.open++
 		b.nextLoad(i)
 	}
@@ -46,17 +53,10 @@ func (b *Broker) initLoads(streams sim.Streams) {
 		return
 	}
 	for _, q := range b.traits.Swept[1:] {
-		waitMs, _, capacity := b.cfg.Broker.queue(q)
-		swept := Swept{Name: q, WaitMs: waitMs}
-		for i := range b.loads {
-			if b.loads[i].name == q {
-				swept.Queue = b.loads[i].queue
-			}
+		if p := pools[q]; p != nil {
+			waitMs, _, _ := b.cfg.Broker.queue(q)
+			b.sweeper.queues = append(b.sweeper.queues, Swept{q, p.queue, waitMs})
 		}
-		if swept.Queue == nil {
-			swept.Queue = NewQueue(int(capacity))
-		}
-		b.sweeper.queues = append(b.sweeper.queues, swept)
 	}
 }
 
@@ -73,11 +73,11 @@ func (b *Broker) loadArrive(i int) {
 	l := &b.loads[i]
 	now := b.eng.Now()
 	l.count.Arrived++
-	if l.idle > 0 {
-		l.idle--
+	if l.pool.idle > 0 {
+		l.pool.idle--
 		b.books.open++
 		b.eng.At(now+l.service.draw(), evLoadDone, uint64(i))
-	} else if l.queue.Offer(Waiting{uint64(i), b.clock.Ms(now)}) {
+	} else if l.pool.queue.Offer(Waiting{uint64(i), b.clock.Ms(now)}) {
 		b.books.open++
 	} else {
 		l.count.Overload++
@@ -90,11 +90,11 @@ func (b *Broker) loadDone(i int) {
 	l.count.Served++
 	b.fp.Mix(uint64(b.eng.Now()))
 	b.books.open--
-	if _, ok := l.queue.Poll(); ok {
-		b.eng.At(b.eng.Now()+l.service.draw(), evLoadDone, uint64(i))
+	if head, ok := l.pool.queue.Poll(); ok {
+		b.eng.At(b.eng.Now()+b.loads[head.ID].service.draw(), evLoadDone, head.ID)
 		return
 	}
-	l.idle++
+	l.pool.idle++
 }
 
 func (b *Broker) loadSwept(ans Answer) {

@@ -167,6 +167,12 @@ func TraitsOf(release string) (Traits, error) {
 // Sweeps reports whether the release's sweep looks at q.
 func (t *Traits) Sweeps(q SweptQueue) bool { return slices.Contains(t.Swept, q) }
 
+// has reports whether the release has an executor and queue of that name of
+// its own, swept or not (facts §5.1).
+func (t *Traits) has(q SweptQueue) bool {
+	return q == AdminBrokerQueue || q == PullQueue || t.Sweeps(q)
+}
+
 // Defaults returns the settings of a release that broker.conf leaves out, on
 // a machine of so many cores (Runtime.availableProcessors).
 func Defaults(release string, cores int) (Settings, error) {
