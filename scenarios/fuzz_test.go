@@ -32,6 +32,7 @@ func seeds(f *testing.F, add func(text string)) {
 // Whatever the bytes: no panic, and each fault stands within the text.
 func FuzzParse(f *testing.F) {
 	seeds(f, func(text string) { f.Add(text, "broker.waitTimeMillsInSendQueue=500") })
+	f.Add("\x05", "0") // toml puts the fault at -1
 	f.Add(minimal, "stall.0.for=300ms")
 	f.Add(minimal, "producer.0={arrivals=\"x\"}")
 	f.Fuzz(func(t *testing.T, text, set string) {
@@ -70,6 +71,7 @@ func FuzzPlaces(f *testing.F) {
 		"[[a]]\n[[a.b]]\nx = 1\n[[a.b]]\n[a.c]\ny = 2\n[[a]]\nz = '''\n''''\n",
 		"a = \"\"\"x\\\"\"\"\"\"\nb = '' # c\r\n[ \"\\u0061b\" . c ] # d\r\n",
 		"a = { # c\n b = [ # ]\n 1,\n ],\n}\n",
+		"''''''", "\"\"\"\"\"\"", "'' = 1\n\"\" .a = 1\n",
 		"a = \"\\x41\\e\\\\\"\nb='#'\n",
 	} {
 		f.Add(text)

@@ -198,6 +198,8 @@ func (s *scanner) key() []keyPart {
 		switch {
 		case s.at == len(s.src):
 			s.fail("want a key")
+		case strings.HasPrefix(s.src[s.at:], `"""`), strings.HasPrefix(s.src[s.at:], "'''"):
+			s.fail("want a key on one line")
 		case s.src[s.at] == '"':
 			start := s.at
 			if text := s.str(); text >= 0 {

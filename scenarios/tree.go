@@ -147,7 +147,7 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 		fault := faultAt{msg: firstLine(err.Error())}
 		var pe toml.ParseError
 		if errors.As(err, &pe) {
-			fault = faultAt{offset: pe.Position.Start, msg: firstLine(pe.Message)}
+			fault = faultAt{offset: max(0, min(pe.Position.Start, len(src))), msg: firstLine(pe.Message)}
 		}
 		hole, ok := holeFor(pairs, fault.offset)
 		if !ok || len(faults) == syntaxMost {
