@@ -19,26 +19,25 @@ type BatchMeans struct {
 	size  int64    // observations in a batch
 	open  sum128   // the incomplete batch
 	in    int64    // observations in it
-	total sum128
-	n     int64
+	total sum128   // of complete batches
 }
 
 const batchSizeFirst = 5
 
 // Add records the next observation.
 func (b *BatchMeans) Add(v int64) {
-	if b.size == 0 {
-		b.size = batchSizeFirst
-		b.sums = make([]sum128, 0, batchesMax)
-	}
-	b.n++
 	b.open.add(v)
-	if b.in++; b.in == b.size {
+	if b.in++; b.in >= b.size {
 		b.closeBatch()
 	}
 }
 
 func (b *BatchMeans) closeBatch() {
+	if b.size == 0 { // the first observation
+		b.size = batchSizeFirst
+		b.sums = make([]sum128, 0, batchesMax)
+		return
+	}
 	b.total.merge(b.open)
 	b.sums = append(b.sums, b.open)
 	b.open, b.in = sum128{}, 0
@@ -62,16 +61,17 @@ func mergeNeighbours(sums []sum128, k int) []sum128 {
 }
 
 // Count returns the number of observations.
-func (b *BatchMeans) Count() int64 { return b.n }
+func (b *BatchMeans) Count() int64 { return int64(len(b.sums))*b.size + b.in }
 
 // Mean returns the mean of all observations; NaN if there is none.
 func (b *BatchMeans) Mean() float64 {
-	if b.n == 0 {
+	n := b.Count()
+	if n == 0 {
 		return math.NaN()
 	}
 	all := b.total
 	all.merge(b.open)
-	return all.over(b.n)
+	return all.over(n)
 }
 
 // WarmUp returns how many observations to leave out at the start, by MSER-5
@@ -152,10 +152,10 @@ func (b *BatchMeans) Interval(confidence float64) Interval { return b.IntervalAf
 // IntervalAfter is Interval without the first skip observations, rounded up to
 // whole batches, as given by [BatchMeans.WarmUp].
 func (b *BatchMeans) IntervalAfter(skip int64, confidence float64) Interval {
-	if b.n == 0 || skip >= b.n {
+	kept, n, sum := b.sums, b.Count(), b.total
+	if n == 0 || skip >= n {
 		return none(math.NaN(), confidence, "no observations")
 	}
-	kept, n, sum := b.sums, b.n, b.total
 	sum.merge(b.open)
 	if skip > 0 {
 		first := min((skip+b.size-1)/b.size, int64(len(kept)))
@@ -185,14 +185,14 @@ func (b *BatchMeans) IntervalAfter(skip int64, confidence float64) Interval {
 func (b *BatchMeans) FractionInterval(confidence float64) Interval {
 	ones := b.total
 	ones.merge(b.open)
-	k := int64(ones.lo)
-	if ones.hi != 0 || k < 0 || k > b.n {
+	k, n := int64(ones.lo), b.Count()
+	if ones.hi != 0 || k < 0 || k > n {
 		return none(b.Mean(), confidence, "observations other than 0 and 1")
 	}
-	if k == 0 || k == b.n {
-		return FractionInterval(k, b.n, confidence)
+	if k == 0 || k == n {
+		return FractionInterval(k, n, confidence)
 	}
-	batches, size, why := b.independent(b.sums, b.n, confidence)
+	batches, size, why := b.independent(b.sums, n, confidence)
 	if why != "" {
 		return none(b.Mean(), confidence, "%s", why)
 	}
@@ -202,7 +202,7 @@ func (b *BatchMeans) FractionInterval(confidence float64) Interval {
 		ks[i], ns[i] = int64(batches[i].lo), size
 	}
 	informative := effectiveTrials(ks, ns, p, confidence) / float64(size*int64(len(batches)))
-	return exactBinomial(p, float64(informative*float64(b.n)), confidence)
+	return exactBinomial(p, float64(informative*float64(n)), confidence)
 }
 
 // independent merges batches of b.size, n observations with the open batch,

@@ -51,14 +51,16 @@ func (c *cluster) upTo(i int) (k int64) {
 // cellOf returns v's cell: values below 16 have their own, and then each
 // doubling has 8. What a Histogram clamps is clamped here.
 func cellOf(v int64) int {
-	v = min(max(v, 0), HistogramMax)
-	shift := max(bits.Len64(uint64(v))-cellBits-1, 0)
+	if uint64(v) > HistogramMax {
+		v = min(max(v, 0), HistogramMax)
+	}
+	const own = 2<<cellBits - 1 // the largest value with a cell of its own
+	shift := bits.Len64(uint64(v)|own) - cellBits - 1
 	return shift<<cellBits + int(v>>shift)
 }
 
 // Add records the next observation of a run.
 func (c *Clusters) Add(v int64) {
-	c.open.n++
 	c.open.cells[cellOf(v)]++
 	if c.in++; c.in >= c.size {
 		c.closeOpen()
@@ -69,7 +71,8 @@ func (c *Clusters) Add(v int64) {
 // order in which runs are added matters once there are 128.
 func (c *Clusters) AddRun(o *Clusters) {
 	c.runs = true
-	c.open.merge(&o.open)
+	open := o.openCluster()
+	c.open.merge(&open)
 	for i := range o.closed {
 		c.open.merge(&o.closed[i])
 	}
@@ -78,9 +81,19 @@ func (c *Clusters) AddRun(o *Clusters) {
 	}
 }
 
+// openCluster returns the open cluster with its count, which Add leaves to be
+// told from in.
+func (c *Clusters) openCluster() cluster {
+	open := c.open
+	if !c.runs {
+		open.n = c.in
+	}
+	return open
+}
+
 func (c *Clusters) closeOpen() {
 	c.size = max(c.size, 1)
-	c.closed = append(c.closed, c.open)
+	c.closed = append(c.closed, c.openCluster())
 	c.open, c.in = cluster{}, 0
 	if len(c.closed) == clustersMax {
 		c.closed = mergeClusters(c.closed, 2)

@@ -278,7 +278,7 @@ func TestClustersMergeKeepsAll(t *testing.T) {
 		runs.AddRun(&c)
 	}
 	total := func(c *Clusters) int64 {
-		all := c.open
+		all := c.openCluster()
 		for i := range c.closed {
 			all.merge(&c.closed[i])
 		}
