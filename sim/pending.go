@@ -13,8 +13,7 @@ const (
 
 	chunkLen = 31 // a chunk is 512 bytes
 	nearCap  = 64 // a power of two, so that indices can be masked; > chunkLen
-	shortRun = 12 // up to here near is updated without branches
-	loadMax  = 24 // a bucket up to this size is sorted, not scattered; <= chunkLen
+	shortRun = 6  // up to here near is updated without branches
 )
 
 // pending is the set of pending events, popped in the order of key and, within
@@ -28,8 +27,8 @@ const (
 //     Buckets are therefore ordered by index, and appending keeps equal keys in
 //     order of insertion without a sequence number.
 //
-// When near is empty the first bucket refills it; one that is too long to be
-// sorted is first scattered over the buckets of lower digits, with base moved
+// When near is empty the first bucket refills it; one of more than a chunk is
+// not sorted but first scattered over the buckets of lower digits, with base moved
 // up to the start of its block. An event is moved at most once per digit, and
 // a few times in practice.
 //
@@ -188,7 +187,7 @@ func (q *pending) refill(stop uint64) {
 		case shift == 0:
 			q.base, q.nearEnd = start, start
 			q.loadRun(b, i)
-		case b.head == b.tail && chunkLen-b.room <= loadMax:
+		case b.head == b.tail:
 			q.load(b, i)
 			q.nearEnd = start + 1<<shift
 			if q.first() < 0 { // the last block may end at 0
