@@ -25,6 +25,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -82,7 +83,7 @@ func exitCode(err error, stderr io.Writer) int {
 		e = &exitError{exitBadInput, err}
 	}
 	if e.err != nil {
-		fmt.Fprintln(stderr, message(e.err))
+		fmt.Fprintln(stderr, strings.TrimRight(message(e.err), "\n"))
 	}
 	return e.code
 }

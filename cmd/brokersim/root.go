@@ -28,7 +28,6 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 		SilenceUsage:               true,
 		SuggestionsMinimumDistance: 2,
 		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:                       cobra.NoArgs,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)

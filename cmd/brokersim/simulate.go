@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,7 +76,7 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	result.Seed = j.config.Seed
 	result.Partial = interrupted
 	result.Thresholds = judge(j.expects, study, result)
-	result.Warnings = append(result.Warnings, j.warnings...)
+	result.Warnings = slices.Concat(result.Warnings, j.warnings, unsupported(j.config.Broker.Release))
 
 	wrote, err := s.write(folder, j, study, recorder, result)
 	if err != nil {
@@ -86,6 +87,15 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 		return err
 	}
 	return outcome(result)
+}
+
+// unsupported warns of what the release does and the model doesn't.
+func unsupported(release string) []string {
+	traits, err := model.TraitsOf(release)
+	if err != nil {
+		return nil // there would be no result
+	}
+	return traits.Unsupported()
 }
 
 // createRequests begins the CSV of --requests; nil if there is to be none.

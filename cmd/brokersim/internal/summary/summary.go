@@ -56,8 +56,11 @@ func (p *printer) heading(format string, args ...any) {
 func (p *printer) verdict() {
 	r := p.Result
 	var parts []string
-	if r.Partial {
-		parts = append(parts, fmt.Sprintf("interrupted after %s simulated, this is what there is", ui.Digits(r.VirtualSeconds)+" s"))
+	switch {
+	case r.Partial && r.Replications == 0:
+		parts = append(parts, "interrupted before a replication was complete")
+	case r.Partial:
+		parts = append(parts, fmt.Sprintf("interrupted after %s s simulated, this is what there is", ui.Digits(r.VirtualSeconds)))
 	}
 	if r.Replications > 1 {
 		parts = append(parts, fmt.Sprintf("%s replications", ui.Count(int64(r.Replications))))
@@ -65,7 +68,9 @@ func (p *printer) verdict() {
 	if v := thresholdVerdict(r.Thresholds); v != "" {
 		parts = append(parts, v)
 	}
-	parts = append(parts, p.rejections())
+	if r.Replications > 0 {
+		parts = append(parts, p.rejections())
+	}
 	if n := r.Attempts.ClientTimeout; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s timed out at the producer", ui.Count(n)))
 	}
@@ -116,7 +121,7 @@ func (p *printer) story() {
 	if len(rows) == 0 {
 		return
 	}
-	if p.Result.Replications > 1 {
+	if p.Result.Replications != 1 {
 		p.heading("What happened in replication 1")
 	} else {
 		p.heading("What happened")
