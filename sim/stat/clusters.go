@@ -278,5 +278,5 @@ func largest(from, to int64, holds func(int64) bool) int64 {
 // extremes bound the q-quantile on both sides.
 func quantileNeeds(q, confidence float64) int64 {
 	rare := min(q, 1-q)
-	return int64(math.Ceil(math.Log((1-confidence)/2) / math.Log1p(-rare)))
+	return int64(min(math.Ceil(math.Log((1-confidence)/2)/math.Log1p(-rare)), 1<<62))
 }
