@@ -121,6 +121,17 @@ func TestFirstFailureWins(t *testing.T) {
 	})
 }
 
+func TestNoneStartsAfterAFailure(t *testing.T) {
+	started := 0
+	_, err := Run(context.Background(), 100, 1, func(context.Context, int) (int, error) {
+		started++
+		return 0, errors.New("boom")
+	}, nil)
+	if started != 1 || err == nil {
+		t.Errorf("%d replications started, error %v; want 1 and the failure", started, err)
+	}
+}
+
 func TestPanicKeepsItsErrorAndPlace(t *testing.T) {
 	boom := errors.New("boom")
 	_, err := Run(context.Background(), 1, 1, func(context.Context, int) (int, error) { panic(boom) }, nil)
