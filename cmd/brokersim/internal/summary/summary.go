@@ -88,7 +88,7 @@ func (p *printer) rejections() string {
 		return fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", ui.Plural(n.Sent, "send"), ui.Percent(share.Hi))
 	}
 	s := fmt.Sprintf("%s of %s rejected (%s %%%s)", ui.Count(k), ui.Plural(n.Sent, "send"),
-		ui.Percent(share.Value), interval(share, ", 95 %% interval %s to %s %%", ui.Percent))
+		ui.Percent(share.Value), interval(share, ", 95 %% interval %s to %s", ui.Percent))
 	if first, ok := p.Story.firstRejected(); ok {
 		s += fmt.Sprintf(", first at %s: %v", ui.Seconds(answered(first)), first.Outcome)
 	}
@@ -240,7 +240,7 @@ func (p *printer) times() {
 			e := line.of(c.s)
 			bounds := notes.mark(e.Why)
 			if e.Lo != nil && e.Hi != nil {
-				bounds = ui.Digits(*e.Lo) + " to " + ui.Digits(*e.Hi)
+				bounds = ui.Range(*e.Lo, *e.Hi)
 			}
 			cells = append(cells, ui.Digits(e.Value), bounds)
 		}
@@ -256,24 +256,46 @@ func (p *printer) times() {
 	if len(notes) > 0 {
 		fmt.Fprintf(p, "  %s\n", p.style.Dim("No interval:"))
 	}
-	for i, why := range notes {
-		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("[%d] %s", i+1, why)))
+	for i, note := range notes {
+		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("[%d] %v", i+1, note)))
 	}
 }
 
-// footnotes are reasons, each told once.
-type footnotes []string
+// footnotes are reasons, each told once. Those that differ in their figures
+// only share the first's note; the result JSON has each.
+type footnotes []footnote
+
+type footnote struct {
+	text  string
+	kind  string // the text without figures
+	alike bool   // it stands for others
+}
 
 func (f *footnotes) mark(why string) string {
 	if why == "" {
 		return ""
 	}
-	i := slices.Index(*f, why)
+	kind := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '.' {
+			return -1
+		}
+		return r
+	}, why)
+	i := slices.IndexFunc(*f, func(n footnote) bool { return n.kind == kind })
 	if i < 0 {
 		i = len(*f)
-		*f = append(*f, why)
+		*f = append(*f, footnote{text: why, kind: kind})
 	}
+	n := &(*f)[i]
+	n.alike = n.alike || n.text != why
 	return fmt.Sprintf("[%d]", i+1)
+}
+
+func (n footnote) String() string {
+	if n.alike {
+		return n.text + ", and the like"
+	}
+	return n.text
 }
 
 func thresholdVerdict(marks []model.ThresholdMark) string {
@@ -309,10 +331,9 @@ func (p *printer) thresholds() {
 		if m.Passed != nil {
 			verdict = map[bool]string{true: p.style.Green("passed"), false: p.style.Red("failed")}[*m.Passed]
 		}
-		number := ui.Digits
-		unit := ""
-		if strings.HasPrefix(m.Expect, "fraction") {
-			number, unit = ui.Percent, " %"
+		number, unit := ui.Digits, thresholdUnit(m.Expect)
+		if unit == " %" {
+			number = ui.Percent
 		}
 		value, bounds := "no observation", ""
 		if m.Value != nil {
@@ -324,6 +345,20 @@ func (p *printer) thresholds() {
 		t.Row(verdict, m.Expect, value, bounds)
 	}
 	t.Write(p, 2)
+}
+
+// thresholdUnit is that of a threshold's value.
+func thresholdUnit(expect string) string {
+	switch expect = strings.TrimSpace(expect); {
+	case strings.HasPrefix(expect, "fraction"):
+		return " %"
+	case strings.HasPrefix(expect, "count"):
+		return ""
+	case strings.HasPrefix(expect, "throughput"), strings.HasPrefix(expect, "goodput"):
+		return " /s"
+	default:
+		return " ms"
+	}
 }
 
 func (p *printer) warnings() {
@@ -400,7 +435,9 @@ func (s *Story) rows(r *model.Result) []row {
 	if s.incidents > 0 && !s.pending {
 		add(s.recovered, "send queue empty again")
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
+	// What is the same ms stays in the order of telling: an answer takes a
+	// moment to its producer, and the queue may be empty by then.
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at/sim.Millisecond, b.at/sim.Millisecond) })
 	return rows
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -22,7 +23,11 @@ type Progress struct {
 	to    io.Writer
 	bars  *mpb.Progress
 	bar   *mpb.Bar
+	where atomic.Value // the bar's text, a string
 }
+
+// steps is the length of a bar: mpb counts the time left in whole ns for each.
+const steps = 10_000
 
 // NewProgress begins; say puts a value of Set in words.
 func NewProgress(w io.Writer, say func(int64) string) *Progress {
@@ -41,20 +46,19 @@ func (p *Progress) Set(n, total int64) {
 		if p.began.IsZero() || time.Since(p.began) < progressAfter {
 			return
 		}
-		p.start(total)
+		p.start()
 	}
-	p.bar.SetCurrent(min(n, total-1)) // Done ends it
+	p.where.Store(fmt.Sprintf("%s of %s", p.say(n), p.say(total)))
+	p.bar.SetCurrent(min(int64(float64(n)/float64(total)*steps), steps-1)) // Done ends it
 }
 
-func (p *Progress) start(total int64) {
+func (p *Progress) start() {
 	p.bars = mpb.New(mpb.WithOutput(p.to), mpb.WithAutoRefresh())
-	p.bar = p.bars.New(total, mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding("─"),
+	p.bar = p.bars.New(steps, mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding("─"),
 		mpb.BarWidth(40),
 		mpb.PrependDecorators(decor.Percentage(decor.WC{W: 5})),
 		mpb.AppendDecorators(
-			decor.Any(func(s decor.Statistics) string {
-				return fmt.Sprintf(" %s of %s, ", p.say(s.Current), p.say(s.Total))
-			}),
+			decor.Any(func(decor.Statistics) string { return fmt.Sprintf(" %v, ", p.where.Load()) }),
 			decor.NewAverageETA(decor.ET_STYLE_GO, p.began, nil), decor.Name(" left")))
 }
 

@@ -46,13 +46,24 @@ func Digits(x float64) string {
 	}
 }
 
-// Percent prints a share of 1 without its sign: "0.70".
+// Percent prints a share of 1 without its sign to a hundredth, what is smaller
+// to two digits: "0.70", "12.07", "0.0013".
 func Percent(share float64) string {
 	p := share * 100
 	if p == 0 || p >= 0.005 {
 		return strconv.FormatFloat(p, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(p, 'g', 2, 64)
+}
+
+// Range prints an interval, "1.20 to 3.41", with as many digits as its ends
+// need to differ.
+func Range(lo, hi float64) string {
+	a, b := Digits(lo), Digits(hi)
+	for decimals := 1; a == b && lo != hi && decimals <= 6; decimals++ {
+		a, b = strconv.FormatFloat(lo, 'f', decimals, 64), strconv.FormatFloat(hi, 'f', decimals, 64)
+	}
+	return a + " to " + b
 }
 
 // Count prints a number with its thousands apart: "1,234,567".
