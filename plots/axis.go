@@ -115,8 +115,7 @@ func tenTo(e, m int) float64 {
 	return v
 }
 
-// logBelow and logAbove round to a power of ten times 1, 2 or 5.
-func logAbove(v float64) float64 { return niceStep(v) }
+// logBelow rounds down to a power of ten times 1, 2 or 5.
 func logBelow(v float64) float64 {
 	up := niceStep(v)
 	if up <= v {

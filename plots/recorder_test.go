@@ -16,7 +16,7 @@ import (
 // TestRecorderIsBounded records an hour of sends, most of them rejected, many
 // more than are kept exactly.
 func TestRecorderIsBounded(t *testing.T) {
-	const sends = 1_000_000
+	const sends = 500_000
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -60,7 +60,7 @@ func TestEachRejectionIsKept(t *testing.T) {
 	r := NewRecorder(10 * sim.Second)
 	rng := rand.New(rand.NewPCG(3, 4))
 	var late []model.Attempt
-	for i := range exactRejected + 20_000 {
+	for i := range exactRejected + 5_000 {
 		a := send(sim.Time(i)*100*sim.Microsecond, sim.Time(rng.Int64N(int64(sim.Second))), rejections[rng.IntN(5)])
 		a.Qsize = rng.Int64N(9000)
 		r.attempt(&a)
@@ -109,7 +109,7 @@ func TestCellsKeepEachPoint(t *testing.T) {
 func TestLogRow(t *testing.T) {
 	const k, rows = 6, 1920
 	last := int64(-1)
-	for us := int64(0); us < 1<<20; us++ {
+	for us := int64(0); us < 1<<17; us++ {
 		row := logRow(us, k, rows)
 		if row != last && (row != last+1 || logRowStart(row, k) != us) {
 			t.Fatalf("%d us: row %d after %d, which begins at %d", us, row, last, logRowStart(row, k))
