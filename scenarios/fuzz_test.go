@@ -78,6 +78,9 @@ func FuzzPlaces(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.TrimPrefix(text, "\ufeff")
+		if strings.IndexFunc(text, notText) >= 0 {
+			return // refused before it is scanned
+		}
 		places, _, stop := scanPlaces(text)
 		if stop != nil && stop.limit {
 			return
@@ -101,6 +104,9 @@ func covers(t *testing.T, value any, p *place, path string) {
 	}
 	switch v := value.(type) {
 	case map[string]any:
+		if _, ok := v[""]; ok {
+			return // toml mistakes arrays of arrays under empty keys for arrays of tables
+		}
 		for k, kid := range v {
 			covers(t, kid, p.kid(k), join(path, k))
 		}

@@ -282,8 +282,7 @@ func (s *scanner) str() int {
 			s.pass(quote, true)
 		}
 		s.at += 3
-		for range 2 { // up to two quotes may stand just before the closing three
-			s.accept(quote)
+		for s.accept(quote) { // two may stand just before the closing three; toml takes more
 		}
 		return -1
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 )
@@ -131,6 +132,11 @@ func join(path, key string) string {
 // said. Values at fault are 0 in it; holed has their offsets, with the index of
 // the fault.
 func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
+	// toml would pass over a second mark, or one of UTF-16, and count its
+	// positions from there.
+	if bad := strings.IndexFunc(src, notText); bad >= 0 {
+		return nil, []faultAt{{offset: bad, msg: "want UTF-8 with at most one byte order mark, at its beginning"}}, nil
+	}
 	holed = map[int]int{}
 	for {
 		places, pairs, stop := scanPlaces(src)
@@ -174,6 +180,10 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 		}
 	}
 }
+
+// notText reports a byte order mark, and what a byte that is not UTF-8 decodes
+// to.
+func notText(r rune) bool { return r == '\ufeff' || r == utf8.RuneError }
 
 // syntaxMost is how many faults of syntax are looked for.
 const syntaxMost = 20
