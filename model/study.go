@@ -144,6 +144,7 @@ func (s *Study) summary(p *pooled, of func(*Stats) *Sample, scale float64) Summa
 		quantile = func(q float64) *Estimate { return estimate(one.Clusters.QuantileInterval(h, q, Confidence), scale) }
 	}
 	mean.Value = h.Mean()
+	mean.Lo = max(mean.Lo, 0) // what is measured is a duration
 	out.Mean = estimate(mean, scale)
 	out.P50, out.P90, out.P99, out.P999 = quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)
 	return out
