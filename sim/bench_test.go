@@ -66,7 +66,7 @@ func BenchmarkHold(b *testing.B) {
 			ours, theirs := newHoldEngine(pending), newHoldClosures(pending)
 			ours.run(2 * pending)
 			theirs.run(2 * pending)
-			race(b, "events", 200_000,
+			race(b, "events", max(50_000, pending/5),
 				contestant{"engine", func(n int) { ours.run(n) }},
 				contestant{"heap", func(n int) { theirs.run(n) }})
 		})
@@ -74,14 +74,14 @@ func BenchmarkHold(b *testing.B) {
 }
 
 func BenchmarkMM1(b *testing.B) {
-	race(b, "customers", 200_000,
+	race(b, "customers", 50_000,
 		contestant{"engine", func(n int) { mm1Engine(1, n) }},
 		contestant{"heap", func(n int) { mm1Closures(1, n) }},
 		contestant{"lindley", func(n int) { mm1Lindley(1, n) }})
 }
 
 func BenchmarkImpatience(b *testing.B) {
-	race(b, "customers", 200_000,
+	race(b, "customers", 50_000,
 		contestant{"engine", func(n int) { impatienceEngine(1, n) }},
 		contestant{"heap", func(n int) { impatienceClosures(1, n) }})
 }

@@ -31,7 +31,7 @@ func BenchmarkPeers(b *testing.B) {
 		command func(*testing.B) ([]string, error)
 	}{
 		{"simpy", 100_000, simpyCommand},
-		{"ssj", 5_000_000, ssjCommand},
+		{"ssj", 2_000_000, ssjCommand},
 	} {
 		b.Run(peer.name, func(b *testing.B) {
 			command, err := peer.command(b)

@@ -22,30 +22,30 @@ public class MM1 {
     }
 
     private class Arrival extends Event {
-        Arrival() {
+        Arrival(Simulator sim) {
             super(sim);
         }
 
         public void actions() {
             if (++arrived < customers) {
-                new Arrival().schedule(interarrival.nextDouble());
+                new Arrival(sim).schedule(interarrival.nextDouble());
             }
             line.addLast(sim.time());
             if (line.size() == 1) {
-                new Departure().schedule(service.nextDouble());
+                new Departure(sim).schedule(service.nextDouble());
             }
         }
     }
 
     private class Departure extends Event {
-        Departure() {
+        Departure(Simulator sim) {
             super(sim);
         }
 
         public void actions() {
             sojourn.add(sim.time() - line.removeFirst());
             if (!line.isEmpty()) {
-                new Departure().schedule(service.nextDouble());
+                new Departure(sim).schedule(service.nextDouble());
             }
         }
     }
@@ -53,7 +53,7 @@ public class MM1 {
     private double run() {
         long start = System.nanoTime();
         sim.init();
-        new Arrival().schedule(interarrival.nextDouble());
+        new Arrival(sim).schedule(interarrival.nextDouble());
         sim.start();
         return (System.nanoTime() - start) / 1e9;
     }
