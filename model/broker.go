@@ -113,9 +113,9 @@ func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broke
 	return b, nil
 }
 
-// eventLimit stops a run that schedules without end: about an hour of real
+// eventLimit stops a run that schedules without end: hours of real
 // time, far beyond what scenarios are allowed to ask for.
-const eventLimit = 20_000_000_000
+const eventLimit = 100_000_000_000
 
 // Run simulates to the end: arrivals until Duration, then what is in the
 // system is served out. When ctx ends first the error is ctx's, and what was
