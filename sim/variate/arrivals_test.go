@@ -1,12 +1,13 @@
 package variate
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"brokersim/sim"
 )
@@ -75,7 +76,7 @@ func TestDeterministicInstants(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := until(t, parseArrivals(t, tt.text), "", tt.want[len(tt.want)-1]+1)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
+		if diff := gocmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
 		}
 	}
@@ -96,6 +97,19 @@ func TestPoissonIntervalsAreExponential(t *testing.T) {
 		if ks := ksStatistic(xs, func(x float64) float64 { return exponentialCDF(x / 100) }); ks > ksBound {
 			t.Errorf("from %v: KS statistic %.2f, want below %v", start, ks, ksBound)
 		}
+	}
+}
+
+// Rounding to whole ns must not add up over short intervals.
+func TestPoissonKeepsFractions(t *testing.T) {
+	const n, mean = 100_000, 10
+	p := parseArrivals(t, "poisson(rate=1e8/s)").Start(testStream("fractions"))
+	var last sim.Time
+	for range n {
+		last, _ = p.Next()
+	}
+	if z := (float64(last) - n*mean) / (mean * math.Sqrt(n)); math.Abs(z) > 4 {
+		t.Errorf("arrival %d: got %v, want about %v (%.1f standard errors)", n, last, sim.Time(n*mean), z)
 	}
 }
 
@@ -171,8 +185,22 @@ func TestMMPPStartsStationary(t *testing.T) {
 // Time changed by the expected number of arrivals makes any such process a
 // Poisson process of rate 1.
 func TestPiecewiseIsPoissonInOperationalTime(t *testing.T) {
-	a := parseArrivals(t, "piecewise(0s=20000/s, 1s=0/s, 2s=400000/s, 2.1s=1/s, 3s=50000/s)")
-	segments := a.(Piecewise).segments
+	t.Run("few long segments", func(t *testing.T) {
+		checkOperationalTime(t, parseArrivals(t, "piecewise(0s=20000/s, 1s=0/s, 2s=400000/s, 2.1s=1/s, 3s=50000/s)").(Piecewise))
+	})
+	t.Run("many short segments", func(t *testing.T) {
+		var segments []Segment
+		for i := range sim.Time(4000) {
+			segments = append(segments, Segment{i * sim.Millisecond, []float64{500, 3000, 0, 1500}[i%4]})
+		}
+		checkOperationalTime(t, Must(NewPiecewise(segments)))
+	})
+}
+
+// checkOperationalTime looks at the first 4 s.
+func checkOperationalTime(t *testing.T, a Piecewise) {
+	t.Helper()
+	segments := a.segments
 	expected := func(at sim.Time) float64 {
 		var sum float64
 		for i, g := range segments {
@@ -194,7 +222,11 @@ func TestPiecewiseIsPoissonInOperationalTime(t *testing.T) {
 	intervals := make([]float64, len(at))
 	last := 0.0
 	for i, x := range at {
-		if x >= sim.Second && x < 2*sim.Second {
+		j, found := slices.BinarySearchFunc(segments, x, func(g Segment, x sim.Time) int { return cmp.Compare(g.From, x) })
+		if !found {
+			j--
+		}
+		if segments[j].PerSecond == 0 {
 			t.Fatalf("arrival at %v, where the rate is 0", x)
 		}
 		e := expected(x)
@@ -259,7 +291,7 @@ func TestTraceFile(t *testing.T) {
 	if got := tr.String(); got != a.String() {
 		t.Errorf("String: got %s, want %s", got, a.String())
 	}
-	if diff := cmp.Diff(at, until(t, tr, "", sim.Never)); diff != "" {
+	if diff := gocmp.Diff(at, until(t, tr, "", sim.Never)); diff != "" {
 		t.Errorf("arrivals (-want +got):\n%s", diff)
 	}
 	for _, bad := range [][]sim.Time{nil, {-1}, {2, 1}, {sim.Never}} {
