@@ -94,7 +94,7 @@ func TestStall1200ms(t *testing.T) {
 	for at := 1005 * ms; at < 2300*ms; at += 5 * ms {
 		times = append(times, at)
 	}
-	edges := []sim.Time{2001*ms - 1, 2001 * ms, 2003*ms - 1, 2003 * ms, 2003*ms + 1, release - 1, release}
+	edges := []sim.Time{1103*ms - 1, 1103 * ms, 1104*ms - 1, 1104 * ms, 2001*ms - 1, 2001 * ms, 2003*ms - 1, 2003 * ms, 2003*ms + 1, release - 1, release}
 	times = append(times, edges...)
 	slices.Sort(times)
 	cfg := bare("4.3.2", 3*sim.Second, at(times...))
