@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -55,6 +56,9 @@ func (d *driver) cancel(i int) {
 	if got != want {
 		d.t.Fatalf("cancel of timer %d at %v: got %v, want %v", i, d.e.Now(), got, want)
 	}
+	if got && d.e.dead > max(sweepMin, d.e.Pending()) {
+		d.t.Fatalf("%d cancelled events wait for a sweep among %d pending", d.e.dead, d.e.Pending())
+	}
 }
 
 func (d *driver) next() bool {
@@ -76,12 +80,64 @@ func (d *driver) extend(by Time) {
 	d.e.SetHorizon(d.r.horizon)
 }
 
+// check looks inside: the invariants of pending, and the books of timers.
+func (d *driver) check() {
+	d.t.Helper()
+	q := &d.e.q
+	events, dead, timers := 0, 0, 0
+	count := func(ev event) {
+		events++
+		if ev.a >= timerFlag {
+			timers++
+			if d.e.slots[uint32(ev.a)].cancelled {
+				dead++
+			}
+		}
+	}
+	for i, ev := range q.near[:q.n] {
+		count(ev)
+		if i > 0 && ev.key > q.near[i-1].key || ev.key >= q.nearEnd && q.base != q.nearEnd {
+			d.t.Fatalf("near holds %#x at %d of %d, nearEnd %#x", ev.key, i, q.n, q.nearEnd)
+		}
+	}
+	chunks := 0
+	for i, b := range &q.bucket {
+		if (b.head != nil) != (q.occupied[i/64]>>(i%64)&1 == 1) {
+			d.t.Fatalf("bucket %d is not as the bit map says", i)
+		}
+		for c := b.head; c != nil; c = c.next {
+			chunks++
+			n := c.n
+			if c == b.tail {
+				n = chunkLen - b.room
+			}
+			for _, ev := range c.ev[:n] {
+				count(ev)
+				level := (bits.Len64((ev.key^q.base)|1) - 1) / 4
+				if want := 16*level + int(ev.key>>(4*level)&15); i != want || ev.key < q.nearEnd || ev.key < q.base {
+					d.t.Fatalf("bucket %d holds %#x, base %#x, nearEnd %#x, want bucket %d", i, ev.key, q.base, q.nearEnd, want)
+				}
+			}
+		}
+	}
+	switch {
+	case events != d.e.Pending()+dead || dead != d.e.dead:
+		d.t.Fatalf("%d events, %d of them cancelled, in the queue; the books say %d pending and %d cancelled", events, dead, d.e.Pending(), d.e.dead)
+	case timers+len(d.e.spare) != len(d.e.slots):
+		d.t.Fatalf("%d slots for %d timers and %d spare", len(d.e.slots), timers, len(d.e.spare))
+	case chunks != q.nUsed:
+		d.t.Fatalf("%d chunks, want %d", q.nUsed, chunks)
+	}
+}
+
 func (d *driver) drain() {
 	d.t.Helper()
+	d.check()
 	d.r.horizon = Never
 	d.e.SetHorizon(Never)
 	for d.next() {
 	}
+	d.check()
 	if err := d.e.Err(); err != nil {
 		d.t.Fatalf("error %v", err)
 	}
@@ -149,6 +205,7 @@ func TestOrderEqualsReference(t *testing.T) {
 					d.next()
 				}
 			},
+			"":       func(*rapid.T) { d.check() }, // after each of the others
 			"extend": func(t *rapid.T) { d.extend(delay.Draw(t, "by")) },
 		})
 		d.drain()
@@ -180,7 +237,10 @@ func TestOrderInLongRuns(t *testing.T) {
 			for range test.pending {
 				add()
 			}
-			for range test.steps {
+			for i := range test.steps {
+				if i%1000 == 0 {
+					d.check()
+				}
 				if !d.next() {
 					d.extend(Hour)
 				}
@@ -252,6 +312,27 @@ func TestOrderAfterCancelledTimersRanOut(t *testing.T) {
 	}
 	for i := range Time(300) {
 		d.schedule(300-i, int(i)%Classes, false)
+	}
+	d.drain()
+}
+
+// Timers that are nearly always cancelled must not pile up.
+func TestCancelledTimersAreSwept(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := newDriver(t, Never)
+	for i := range 20_000 {
+		d.schedule(Time(rng.Uint64N(uint64(Hour))), rng.IntN(Classes), true)
+		if i >= 50 {
+			d.cancel(50)
+		}
+		if i%100 == 0 {
+			d.schedule(Time(rng.Uint64N(uint64(Second))), rng.IntN(Classes), false)
+			d.next()
+			d.check()
+		}
+	}
+	if n := len(d.e.slots); n > 50+sweepMin+2 {
+		t.Errorf("%d slots for 50 timers", n)
 	}
 	d.drain()
 }
