@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 
@@ -19,7 +20,7 @@ warnings for what is read but has no effect. Exit code 2 if there is a fault.`,
 		Example: "  brokersim check mine.toml\n  brokersim check scenarios/*.toml",
 		Args:    operands("at least one FILE", 1, 1<<20),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			out := cmd.OutOrStdout()
+			out := bufio.NewWriter(cmd.OutOrStdout())
 			code := 0
 			for _, name := range args {
 				sc, err := load(name, nil)
@@ -33,10 +34,10 @@ warnings for what is read but has no effect. Exit code 2 if there is a fault.`,
 					fmt.Fprintf(out, "%s: warning: %s\n", name, warning)
 				}
 			}
-			if code != 0 {
-				return &exitError{code: code}
+			if err := out.Flush(); err != nil || code == 0 {
+				return err
 			}
-			return nil
+			return &exitError{code: code}
 		}),
 	}
 }

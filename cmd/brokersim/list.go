@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -39,16 +40,15 @@ func list(cmd *cobra.Command, asJSON bool) error {
 		}
 		entries = append(entries, entry{name, sc.Config.Title})
 	}
-	out := cmd.OutOrStdout()
+	out := bufio.NewWriter(cmd.OutOrStdout())
 	switch {
 	case asJSON:
 		data, err := encode(entries)
 		if err != nil {
 			return err
 		}
-		_, err = out.Write(data)
-		return err
-	case ui.IsTerminal(out):
+		out.Write(data) // its error is Flush's
+	case ui.IsTerminal(cmd.OutOrStdout()):
 		t := ui.NewTable("", "")
 		for _, e := range entries {
 			t.Row(e.Name, e.Title)
@@ -59,5 +59,5 @@ func list(cmd *cobra.Command, asJSON bool) error {
 			fmt.Fprintf(out, "%s\t%s\n", e.Name, e.Title)
 		}
 	}
-	return nil
+	return out.Flush()
 }

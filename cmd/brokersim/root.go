@@ -31,7 +31,6 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
-	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help-command"})
 	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newVerify(), newVersion())
 	return root
 }

@@ -23,6 +23,7 @@ import (
 	"brokersim/scenarios"
 	"brokersim/sim"
 	"brokersim/sim/experiment"
+	"brokersim/sim/stat"
 )
 
 // job is what a command simulates and how it tells the result.
@@ -149,6 +150,16 @@ func (s *simulation) write(folder *output.Folder, j *job, study *model.Study, re
 		return nil, err
 	}
 	return append(wrote, inBraces(figures)), nil
+}
+
+// spectrum gives the points of a percentile figure.
+func spectrum(h *stat.Histogram) []plots.Point {
+	const perHalving = 16
+	var points []plots.Point
+	for _, p := range h.Spectrum(perHalving) {
+		points = append(points, plots.Point{P: p.Quantile, Ms: float64(p.Value) / 1e6})
+	}
+	return points
 }
 
 // tell prints the result on stdout; where the requests go there, on stderr.

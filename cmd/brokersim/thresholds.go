@@ -2,7 +2,6 @@ package main
 
 import (
 	"brokersim/model"
-	"brokersim/plots"
 	"brokersim/scenarios"
 	"brokersim/sim/stat"
 )
@@ -38,14 +37,4 @@ func shareOf(e scenarios.Expect, study *model.Study) (stat.Interval, bool) {
 	}
 	share := study.Fraction(func(c model.AttemptClass) bool { return c.String() == e.Of })
 	return share, share.OK()
-}
-
-// spectrum gives the points of a percentile figure.
-func spectrum(h *stat.Histogram) []plots.Point {
-	const perHalving = 16
-	var points []plots.Point
-	for _, p := range h.Spectrum(perHalving) {
-		points = append(points, plots.Point{P: p.Quantile, Ms: float64(p.Value) / 1e6})
-	}
-	return points
 }

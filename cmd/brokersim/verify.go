@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -83,12 +84,11 @@ func tellChecks(out io.Writer, checks []analytic.Check, asJSON bool) error {
 			failed++
 		}
 	}
-	var err error
+	write := func() error { return printChecks(out, checks, failed) }
 	if asJSON {
-		err = writeChecks(out, checks)
-	} else {
-		printChecks(out, checks, failed)
+		write = func() error { return writeChecks(out, checks) }
 	}
+	err := write()
 	if err == nil && failed > 0 {
 		err = &exitError{code: exitInternal}
 	}
@@ -114,8 +114,9 @@ func number(x float64) *float64 {
 	return &x
 }
 
-func printChecks(out io.Writer, checks []analytic.Check, failed int64) {
-	style := ui.StyleOf(out)
+func printChecks(w io.Writer, checks []analytic.Check, failed int64) error {
+	style := ui.StyleOf(w)
+	out := bufio.NewWriter(w)
 	verdict := "all " + ui.Plural(int64(len(checks)), "check") + " passed"
 	if failed > 0 {
 		verdict = fmt.Sprintf("%s of %s failed", ui.Count(failed), ui.Plural(int64(len(checks)), "check"))
@@ -140,4 +141,5 @@ func printChecks(out io.Writer, checks []analytic.Check, failed int64) {
 		}
 		fmt.Fprintln(out, lines[1+i])
 	}
+	return out.Flush()
 }
