@@ -28,9 +28,9 @@ const (
 //     order of insertion without a sequence number.
 //
 // When near is empty the first bucket refills it; one of more than a chunk is
-// not sorted but first scattered over the buckets of lower digits, with base moved
-// up to the start of its block. An event is moved at most once per digit, and
-// a few times in practice.
+// not sorted but scattered over the buckets of lower digits first, with base
+// moved up to the start of its block. An event is moved at most once per digit,
+// and a few times in practice.
 //
 // Invariants: every key in near is below nearEnd, save in a run of equal keys
 // (below); every key in a bucket is >= nearEnd and >= base; base is not later
