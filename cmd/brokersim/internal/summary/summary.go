@@ -69,30 +69,45 @@ func (p *printer) verdict() {
 		parts = append(parts, v)
 	}
 	if r.Replications > 0 {
-		parts = append(parts, p.rejections())
-	}
-	if n := r.Attempts.ClientTimeout; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s timed out at the producer", ui.Count(n)))
+		parts = append(parts, p.failures())
 	}
 	fmt.Fprintln(p, p.style.Bold(strings.Join(parts, "; ")))
 }
 
-func (p *printer) rejections() string {
+// failures counts what went wrong for the producers. A send that the broker
+// rejects when its producer has given up is a timeout to the producer.
+func (p *printer) failures() string {
 	n := p.Result.Attempts
 	k := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
-	share := p.Study.Fraction(rejected)
+	var parts []string
 	switch {
 	case n.Sent == 0:
 		return "no send was made"
-	case k == 0:
-		return fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", ui.Plural(n.Sent, "send"), ui.Percent(share.Hi))
+	case k > 0:
+		s := p.share(k, "rejected", rejected)
+		if first, ok := p.Story.firstRejected(); ok {
+			s += fmt.Sprintf(", first at %s: %v", ui.Seconds(answered(first)), first.Outcome)
+		}
+		parts = append(parts, s)
+	case n.ClientTimeout == 0:
+		all := p.Study.Fraction(rejected)
+		return fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", ui.Plural(n.Sent, "send"), ui.Percent(all.Hi))
 	}
-	s := fmt.Sprintf("%s of %s rejected (%s %%%s)", ui.Count(k), ui.Plural(n.Sent, "send"),
+	if n.ClientTimeout > 0 {
+		s := p.share(n.ClientTimeout, "timed out at the producer", func(c model.AttemptClass) bool { return c.String() == "client_timeout" })
+		if late := p.Story.late; late > 0 && p.Result.Replications == 1 {
+			s += fmt.Sprintf(", %s of them rejected later", ui.Count(late))
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// share tells how many sends something happened to.
+func (p *printer) share(k int64, what string, of func(model.AttemptClass) bool) string {
+	share := p.Study.Fraction(of)
+	return fmt.Sprintf("%s of %s %s (%s %%%s)", ui.Count(k), ui.Plural(p.Result.Attempts.Sent, "send"), what,
 		ui.Percent(share.Value), interval(share, ", 95 %% interval %s to %s", ui.Percent))
-	if first, ok := p.Story.firstRejected(); ok {
-		s += fmt.Sprintf(", first at %s: %v", ui.Seconds(answered(first)), first.Outcome)
-	}
-	return s
 }
 
 // interval prints the bounds of i, or nothing if it has none.
@@ -417,14 +432,12 @@ func (s *Story) rows(r *model.Result) []row {
 		if first == &k.first {
 			what = "first rejected send"
 		}
-		line := remark(&k.first, r.Errors)
-		at := answered(&k.first)
-		if line == "" {
-			add(at, "%s (seq %d, sent at %s): CODE: %d", what, k.first.Seq, ui.Seconds(k.first.Send), k.first.Code)
-			continue
+		which := fmt.Sprintf("seq %d, sent at %s", k.first.Seq, ui.Seconds(k.first.Send))
+		if k.first.ClientTimedOut {
+			which += ", given up by its producer"
 		}
-		add(at, "%s (seq %d, sent at %s): CODE: %d  DESC:", what, k.first.Seq, ui.Seconds(k.first.Send), k.first.Code)
-		rows[len(rows)-1].line = line
+		add(answered(&k.first), "%s (%s): CODE: %d  DESC:", what, which, k.first.Code)
+		rows[len(rows)-1].line = remark(&k.first, r.Errors)
 	}
 	if s.rejected > 1 {
 		add(answered(&s.last), "last of %s rejected sends (seq %d)", ui.Count(s.rejected), s.last.Seq)
@@ -460,10 +473,10 @@ func (s *Story) notes() (notes []string) {
 		var by []string
 		for w, n := range s.stalls.count {
 			if n > 0 {
-				by = append(by, ui.Count(n)+" "+model.StallWhere(w).String())
+				by = append(by, ui.Plural(n, model.StallWhere(w).String()+" stall"))
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s in all (%s), the longest %s at %s", ui.Plural(n, "stall"), strings.Join(by, ", "),
+		notes = append(notes, fmt.Sprintf("in all %s, the longest %s at %s", strings.Join(by, " and "),
 			ui.Duration(s.stalls.longest.To-s.stalls.longest.From), ui.Seconds(s.stalls.longest.From)))
 	}
 	if s.incidents > 1 {

@@ -93,7 +93,14 @@ func TestStory(t *testing.T) {
 3.103s append stall ends after 103 ms
 3.202s first rejected send (seq 9, sent at 3.000 s): CODE: 2  DESC:
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 201ms, size of queue: 3
-6 stalls in all (5 append, 1 sweep), the longest 104 ms at 4.000 s
+in all 5 append stalls and 1 sweep stall, the longest 104 ms at 4.000 s
+`},
+		{"rejected when its producer had given up", func(o model.Observer) {
+			a := swept(1, 1000*ms, 4005*ms, model.TimeoutCleanQueue)
+			a.ClientTimedOut = true
+			o.Attempt(a)
+		}, `4.006s first rejected send (seq 1, sent at 1.000 s, given up by its producer): CODE: 2  DESC:
+[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 3005ms, size of queue: 3
 `},
 		{"before the warm-up", func(o model.Observer) {
 			o.Attempt(swept(1, 10*ms, 230*ms, model.TimeoutCleanQueue))
