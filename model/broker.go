@@ -51,19 +51,19 @@ type Broker struct {
 
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
-var (
-	evFreeze     = sim.MakeKind(0, 0) // arg: index of the freeze
-	evUnlock     = sim.MakeKind(1, 0) // arg: worker
-	evDone       = sim.MakeKind(1, 1) // arg: worker
-	evLockRetry  = sim.MakeKind(1, 2) // arg: worker, parked at the reentrant lock, wakes
-	evLoadDone   = sim.MakeKind(1, 3) // arg: load
-	evSweep      = sim.MakeKind(2, 0)
-	evSweepNext  = sim.MakeKind(2, 1)
-	evArrive     = sim.MakeKind(3, 0) // arg: producer
-	evOffer      = sim.MakeKind(3, 1) // arg: attempt
-	evLoadArrive = sim.MakeKind(3, 2) // arg: load
-	evTake       = sim.MakeKind(4, 0) // arg: worker woken by the queue
-	evLockReq    = sim.MakeKind(4, 1) // arg: worker
+const (
+	evFreeze     sim.Kind = 0*sim.KindsPerClass + 0 // arg: index of the freeze
+	evUnlock     sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
+	evDone       sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
+	evLockRetry  sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone   sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
+	evSweep      sim.Kind = 2*sim.KindsPerClass + 0
+	evSweepNext  sim.Kind = 2*sim.KindsPerClass + 1
+	evArrive     sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
+	evOffer      sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
+	evLoadArrive sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
+	evTake       sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
+	evLockReq    sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
 )
 
 // New returns replication number replication (from 0) of a configuration.
