@@ -15,8 +15,9 @@ import (
 // progress may be nil; it is called with the virtual time of a single
 // replication, or with the number of replications done.
 //
-// When ctx ends first the error wraps its cause, and the Study holds what is
-// complete: a prefix of the replications, or the single one as far as it got.
+// When ctx ends first, or a run is a runaway, the error says so, and the Study
+// holds what is complete: a prefix of the replications, or the single one as
+// far as it got.
 // Any other error is that of the lowest replication that failed.
 func Replicate(ctx context.Context, cfg *Config, n, workers int, obs Observer, progress func(now sim.Time, done int)) (*Study, error) {
 	one := func(ctx context.Context, replication int) (*Broker, error) {
@@ -33,7 +34,7 @@ func Replicate(ctx context.Context, cfg *Config, n, workers int, obs Observer, p
 			return nil, err
 		}
 		err = b.Run(ctx, at)
-		if n == 1 && err != nil && errors.Is(err, ctx.Err()) {
+		if n == 1 && err != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, sim.ErrRunaway)) {
 			b.cut = err
 			return b, nil
 		}

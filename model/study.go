@@ -88,7 +88,7 @@ func (s *Study) Result() *Result {
 	if errors == nil {
 		errors = []ErrorLine{}
 	}
-	const msPerNs = 1e-6
+	const nsPerMs = 1e6
 	r := &Result{
 		Schema:         "brokersim.result/1",
 		Replications:   s.n,
@@ -96,8 +96,8 @@ func (s *Study) Result() *Result {
 		VirtualSeconds: s.seconds,
 		Messages:       s.messages,
 		Attempts:       s.attempts,
-		LatencyMs:      s.Latency(msPerNs),
-		WaitingMs:      s.Waiting(msPerNs),
+		LatencyMs:      s.Latency(nsPerMs),
+		WaitingMs:      s.Waiting(nsPerMs),
 		PeriodMs:       s.Period(),
 		Errors:         errors,
 		Thresholds:     []ThresholdMark{},
@@ -107,14 +107,15 @@ func (s *Study) Result() *Result {
 	return r
 }
 
-// Latency, Waiting and Period summarise the three distributions.
-func (s *Study) Latency(scale float64) Summary {
-	return s.summary(&s.latency, func(x *Stats) *Sample { return &x.Latency }, scale)
+// Latency, Waiting and Period summarise the three distributions, the first two
+// in units of so many ns.
+func (s *Study) Latency(unit float64) Summary {
+	return s.summary(&s.latency, func(x *Stats) *Sample { return &x.Latency }, unit)
 }
 
 // Waiting is the time in the send queue.
-func (s *Study) Waiting(scale float64) Summary {
-	return s.summary(&s.waiting, func(x *Stats) *Sample { return &x.Waiting }, scale)
+func (s *Study) Waiting(unit float64) Summary {
+	return s.summary(&s.waiting, func(x *Stats) *Sample { return &x.Waiting }, unit)
 }
 
 // Period is the "period in queue" of swept attempts, in ms.
@@ -128,32 +129,33 @@ func (s *Study) LatencyHistogram() *stat.Histogram { return &s.latency.histogram
 // WaitingHistogram is that of the time in the send queue.
 func (s *Study) WaitingHistogram() *stat.Histogram { return &s.waiting.histogram }
 
-func (s *Study) summary(p *pooled, of func(*Stats) *Sample, scale float64) Summary {
+func (s *Study) summary(p *pooled, of func(*Stats) *Sample, unit float64) Summary {
 	h := &p.histogram
 	out := Summary{Count: h.Count()}
 	if h.Count() == 0 {
 		return out
 	}
-	lo, hi := float64(h.Min())*scale, float64(h.Max())*scale
+	lo, hi := float64(h.Min())/unit, float64(h.Max())/unit
 	out.Min, out.Max = &lo, &hi
 	mean := stat.MeanInterval(p.means, Confidence)
-	quantile := func(q float64) *Estimate { return estimate(p.clusters.QuantileInterval(h, q, Confidence), scale) }
+	quantile := func(q float64) *Estimate { return estimate(p.clusters.QuantileInterval(h, q, Confidence), unit) }
 	if s.first != nil {
 		one := of(s.first)
 		mean = one.Batches.Interval(Confidence)
-		quantile = func(q float64) *Estimate { return estimate(one.Clusters.QuantileInterval(h, q, Confidence), scale) }
+		quantile = func(q float64) *Estimate { return estimate(one.Clusters.QuantileInterval(h, q, Confidence), unit) }
 	}
 	mean.Value = h.Mean()
 	mean.Lo = max(mean.Lo, 0) // what is measured is a duration
-	out.Mean = estimate(mean, scale)
+	out.Mean = estimate(mean, unit)
 	out.P50, out.P90, out.P99, out.P999 = quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)
 	return out
 }
 
-func estimate(i stat.Interval, scale float64) *Estimate {
-	e := &Estimate{Value: i.Value * scale, Why: i.Why}
+func estimate(i stat.Interval, unit float64) *Estimate {
+	// Divided, not multiplied by an inexact 1e-6: 243711 ns print as 0.243711.
+	e := &Estimate{Value: i.Value / unit, Why: i.Why}
 	if i.OK() && !math.IsNaN(i.Lo) && !math.IsInf(i.Lo, 0) && !math.IsInf(i.Hi, 0) {
-		lo, hi := i.Lo*scale, i.Hi*scale
+		lo, hi := i.Lo/unit, i.Hi/unit
 		e.Lo, e.Hi = &lo, &hi
 	}
 	return e
