@@ -131,6 +131,24 @@ func TestReplayOfOwnRequests(t *testing.T) {
 	}
 }
 
+// TestRecordedArrivals come when they say: nothing delays them again, neither
+// the network nor a freeze (they were seen after it).
+func TestRecordedArrivals(t *testing.T) {
+	cfg := bare("4.3.2", 2*sim.Second, at(sim.Second, 1100*ms, 5*sim.Second))
+	cfg.Costs.Network = dist("7ms")
+	cfg.Recorded = true
+	cfg.Stalls = []model.Stall{window(model.StallProcess, 1050*ms, 1200*ms)}
+	rows := follow(t, cfg).rows
+	for i, want := range []sim.Time{sim.Second, 1100 * ms, 5 * sim.Second} {
+		if i >= len(rows) || rows[i].Arrive != want || rows[i].Send != want {
+			t.Fatalf("got %+v, want arrival %d at %v", rows, i, want)
+		}
+	}
+	if rows[1].Enq != 1200*ms {
+		t.Errorf("queued at %v, want at the end of the freeze", rows[1].Enq)
+	}
+}
+
 // TestRequestsWriter: one row for each attempt in the recorded columns, empty
 // where it did not happen.
 func TestRequestsWriter(t *testing.T) {

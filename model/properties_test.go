@@ -1,0 +1,305 @@
+package model_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"brokersim/model"
+	"brokersim/sim"
+)
+
+// anyConfig draws a valid configuration of a second or two: any release,
+// settings, costs, arrivals, stalls and loads, many of them unreasonable.
+func anyConfig(t *rapid.T) model.Config {
+	release := rapid.SampledFrom(model.Releases()).Draw(t, "release")
+	cores := rapid.IntRange(1, 6).Draw(t, "cores")
+	settings, err := model.Defaults(release, cores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rapid.Bool().Draw(t, "own settings") {
+		settings.BrokerFastFailureEnable = rapid.IntRange(0, 5).Draw(t, "sweep") > 0
+		settings.WaitTimeMillsInSendQueue = rapid.Int64Range(0, 400).Draw(t, "waitTimeMillsInSendQueue")
+		settings.OsPageCacheBusyTimeOutMills = rapid.Int64Range(0, 1200).Draw(t, "osPageCacheBusyTimeOutMills")
+		settings.SendMessageThreadPoolNums = rapid.IntRange(1, 33).Draw(t, "sendMessageThreadPoolNums")
+		settings.SendThreadPoolQueueCapacity = rapid.Int64Range(1, 300).Draw(t, "sendThreadPoolQueueCapacity")
+		settings.UseReentrantLockWhenPutMessage = rapid.Bool().Draw(t, "useReentrantLockWhenPutMessage")
+	}
+	duration := sim.Time(rapid.IntRange(1, 2000).Draw(t, "duration ms")) * ms
+	cfg := model.Config{
+		Seed: rapid.Uint64().Draw(t, "seed"), Duration: duration, Warmup: duration / sim.Time(rapid.IntRange(2, 50).Draw(t, "warmup")),
+		Broker:  settings,
+		Machine: model.Machine{Cores: cores, WallPhase: model.Absent, SweepPhase: model.Absent, Quantum: model.DefaultQuantum},
+		Costs:   model.DefaultCosts(),
+		Store:   model.Store{Append: dist(rapid.SampledFrom([]string{"4us", "lognormal(median=12us, p99=3ms)", "exponential(mean=2ms)", "mixture(0.99*1us, 0.01*40ms)", "0us"}).Draw(t, "append"))},
+	}
+	if rapid.Bool().Draw(t, "own costs") {
+		cost := rapid.SampledFrom([]string{"0us", "1us", "exponential(mean=100us)", "2ms", "lognormal(median=50us, p99=20ms)"})
+		cfg.Costs = model.Costs{
+			Network: dist(cost.Draw(t, "network")), Decode: dist(cost.Draw(t, "decode")), Handoff: dist(cost.Draw(t, "handoff")),
+			Process: dist(cost.Draw(t, "process")), Finish: dist(cost.Draw(t, "finish")), FirstAnswer: dist(cost.Draw(t, "first answer")),
+			Answer: dist(cost.Draw(t, "answer")), SweepLag: dist(cost.Draw(t, "sweep lag")),
+		}
+	}
+	process := rapid.Custom(func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{
+			"poisson(rate=400/s)", "poisson(rate=2000/s)", "deterministic(rate=43/s)", "deterministic(every=500us)",
+			"mmpp(low=20/s for 200ms, high=3000/s for 50ms)", "piecewise(0s=43/s, 500ms=2500/s, 700ms=10/s)",
+			"trace(0ms, 0ms, 0ms, 1ms, 200ms, 200ms, 201ms, 999ms)", "trace(0ns)",
+		}).Draw(t, "arrivals")
+	})
+	for i := range rapid.IntRange(1, 3).Draw(t, "producers") {
+		cfg.Producers = append(cfg.Producers, model.Producer{
+			Name: fmt.Sprint("p", i), Arrivals: arrivals(process.Draw(t, "process")), Body: size("uniform(min=1B, max=5MiB)"),
+			Timeout: sim.Time(rapid.IntRange(1, 3000).Draw(t, "timeout ms")) * ms,
+		})
+	}
+	cfg.Stalls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Stall {
+		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess}).Draw(t, "where"),
+			At: sim.Time(rapid.IntRange(0, 2000).Draw(t, "at ms")) * ms, Until: model.Absent}
+		switch length := sim.Time(rapid.IntRange(1, 1500).Draw(t, "length ms")) * ms; rapid.IntRange(0, 2).Draw(t, "kind") {
+		case 0:
+			s.Until = s.At + length
+		case 1:
+			s.For = dist(length.String())
+		default:
+			s.At = rapid.SampledFrom([]sim.Time{model.Absent, s.At}).Draw(t, "first")
+			s.Every = dist(rapid.SampledFrom([]string{"200ms", "exponential(mean=150ms)", "50ms"}).Draw(t, "every"))
+			s.For = dist(rapid.SampledFrom([]string{"70ms", "lognormal(median=40ms, sigma=1)", "0ms"}).Draw(t, "for"))
+		}
+		return s
+	}), 0, 4).Draw(t, "stalls")
+	traits, err := model.TraitsOf(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range traits.Swept[1:] {
+		if rapid.IntRange(0, 3).Draw(t, "load") == 0 {
+			cfg.Loads = append(cfg.Loads, model.Load{Queue: q.String(), Arrivals: arrivals(process.Draw(t, "process")), Service: dist("exponential(mean=30ms)")})
+		}
+	}
+	return cfg
+}
+
+// TestAnyRun: whatever is simulated, the books hold, what happened to a send
+// happened in order, the queue is first in, first out, what was rejected was
+// never stored, and a second run is the same to the byte.
+func TestAnyRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := anyConfig(t)
+		c := follow(t, cfg)
+		again := follow(t, cfg)
+		if c.fingerprint != again.fingerprint || !slices.Equal(c.rows, again.rows) {
+			t.Fatal("two runs differ")
+		}
+		if a, b := asJSON(t, c.result), asJSON(t, again.result); !bytes.Equal(a, b) {
+			t.Fatalf("two results differ:\n%s\n%s", a, b)
+		}
+		checkRows(t, &cfg, c)
+		checkCounts(t, &cfg, c)
+	})
+}
+
+func asJSON(t interface{ Fatal(...any) }, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// before reports whether the times that happened are in that order.
+func before(times ...sim.Time) bool {
+	last := sim.Time(0)
+	for _, t := range times {
+		if t != model.Absent {
+			if t < last {
+				return false
+			}
+			last = t
+		}
+	}
+	return true
+}
+
+func checkRows(t *rapid.T, cfg *model.Config, c *course) {
+	for i := range c.rows {
+		a := &c.rows[i]
+		taken, swept, stored := a.Deq != model.Absent, a.Clean != model.Absent, a.Unlock != model.Absent
+		want := map[model.Outcome][3]bool{
+			model.OK: {true, false, true}, model.TimeoutCleanQueue: {false, true, false}, model.PCBusyCleanQueue: {false, true, false},
+			model.PCSynchronized: {true, false, false}, model.Other: {true, false, false},
+		}[a.Outcome]
+		if got := [3]bool{taken, swept, stored}; got != want {
+			t.Fatalf("taken, swept, stored: got %v, want %v: %+v", got, want, *a)
+		}
+		if a.Seq != int64(i) || !before(a.Send, a.Arrive, a.Enq, a.Deq, a.LockReq, a.Lock, a.App0, a.App1, a.Unlock, a.Done, a.Resp) || !before(a.Enq, a.Clean, a.Resp) {
+			t.Fatalf("out of order: %+v", *a)
+		}
+		if i > 0 && a.Arrive < c.rows[i-1].Arrive {
+			t.Fatalf("send %d arrived before the one before", i)
+		}
+		switch a.Outcome {
+		case model.TimeoutCleanQueue:
+			if a.PeriodMs < cfg.Broker.WaitTimeMillsInSendQueue {
+				t.Fatalf("TIMEOUT after %d ms: %+v", a.PeriodMs, *a)
+			}
+		case model.PCSynchronized:
+			if cfg.Broker.SendMessageThreadPoolNums == 1 {
+				t.Fatalf("PC_SYNCHRONIZED with one send thread: %+v", *a)
+			}
+		case model.RejectRequest:
+			if a.CreateMs != model.Absent || a.Enq != model.Absent {
+				t.Fatalf("REJECTREQUEST after the stamp: %+v", *a)
+			}
+		}
+		if swept {
+			if wait := (a.Clean - a.Enq) / ms; a.PeriodMs < int64(wait) || a.PeriodMs > int64(wait)+1 {
+				t.Fatalf("period %d ms of a wait of %v: %+v", a.PeriodMs, a.Clean-a.Enq, *a)
+			}
+			if !cfg.Broker.BrokerFastFailureEnable && cfg.Broker.Release >= "4.2.0" {
+				t.Fatalf("swept with the sweep off: %+v", *a)
+			}
+		}
+		if int64(a.QlenEnq) > cfg.Broker.SendThreadPoolQueueCapacity || a.Qsize >= cfg.Broker.SendThreadPoolQueueCapacity {
+			t.Fatalf("more in the queue than it holds: %+v", *a)
+		}
+	}
+	// First in, first out: in order of queueing, they leave in order.
+	var queued []model.Attempt
+	for _, a := range c.rows {
+		if a.Deq != model.Absent || a.Clean != model.Absent {
+			queued = append(queued, a)
+		}
+	}
+	left := func(a model.Attempt) sim.Time { return max(a.Deq, a.Clean) }
+	slices.SortStableFunc(queued, func(a, b model.Attempt) int {
+		return cmp.Or(cmp.Compare(a.Enq, b.Enq), cmp.Compare(left(a), left(b)))
+	})
+	for i := 1; i < len(queued); i++ {
+		if left(queued[i]) < left(queued[i-1]) {
+			t.Fatalf("left the queue before the one before it:\n%+v\n%+v", queued[i-1], queued[i])
+		}
+	}
+	// The put lock is one holder's at a time.
+	held := slices.DeleteFunc(slices.Clone(c.rows), func(a model.Attempt) bool { return a.Unlock == model.Absent })
+	slices.SortFunc(held, func(a, b model.Attempt) int {
+		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Unlock, b.Unlock))
+	})
+	for i := 1; i < len(held); i++ {
+		if held[i].Lock < held[i-1].Unlock {
+			t.Fatalf("two holders of the lock:\n%+v\n%+v", held[i-1], held[i])
+		}
+	}
+	// Sweeps: numbered, one after the other, at their nominal time or later.
+	for i, s := range c.sweeps {
+		if s.N != int64(i+1) || s.Start < s.Nominal || s.End < s.Start || i > 0 && (s.Nominal != c.sweeps[i-1].Nominal+model.SweepPeriod || s.Start < c.sweeps[i-1].End) {
+			t.Fatalf("sweep %d: %+v", i, s)
+		}
+	}
+}
+
+func checkCounts(t *rapid.T, cfg *model.Config, c *course) {
+	var offered, stored, late, lateStored int64
+	for _, a := range c.rows {
+		if a.Send < cfg.Warmup {
+			continue
+		}
+		offered++
+		switch isStored := a.Unlock != model.Absent; {
+		case a.ClientTimedOut && isStored:
+			lateStored++
+		case a.ClientTimedOut:
+			late++
+		case isStored:
+			stored++
+		}
+	}
+	r := c.result
+	want := model.MessageCounts{Offered: offered, StoredOnce: stored, NotStoredUnknown: late, StoredThoughtFailed: lateStored, NotStoredKnown: offered - stored - late - lateStored}
+	if r.Messages != want {
+		t.Fatalf("messages: got %+v, want %+v", r.Messages, want)
+	}
+	if r.Attempts.Sent != offered || r.Attempts.ClientTimeout != late+lateStored || r.Attempts.Success != stored {
+		t.Fatalf("attempts: got %+v of %d", r.Attempts, offered)
+	}
+	for _, q := range r.Queues {
+		if q.Arrived != q.Served+q.TimeoutCleanQueue+q.Overload {
+			t.Fatalf("queue: %+v", q)
+		}
+	}
+	if n := len(r.Errors); n > model.ErrorLinesMax {
+		t.Fatalf("%d error lines", n)
+	}
+}
+
+// TestAnyWorkers: the result is the same whatever the number of workers.
+func TestAnyWorkers(t *testing.T) {
+	cfg := bundled(t, "stall-1200ms")
+	cfg.Duration = 6 * sim.Second
+	var want []byte
+	for _, workers := range []int{1, 2, 4, 13} {
+		study, err := model.Replicate(context.Background(), &cfg, 7, workers, model.Observer{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := asJSON(t, study.Result())
+		if want == nil {
+			want = got
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("-j %d:\n%s\n-j 1:\n%s", workers, got, want)
+		}
+	}
+}
+
+// TestLongerStall: a longer stall never rejects fewer.
+func TestLongerStall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := bare("4.3.2", 5*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "deterministic(rate=43/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg.Seed = rapid.Uint64().Draw(t, "seed")
+		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
+		cfg.Store.Append = dist(rapid.SampledFrom([]string{"10us", "1ms", "3ms", "4ms"}).Draw(t, "append"))
+		rejected := func(length sim.Time) int {
+			cfg.Stalls = []model.Stall{once(model.StallAppend, sim.Second, length)}
+			c := follow(t, cfg)
+			return len(c.rows) - c.count(model.OK)
+		}
+		short := sim.Time(rapid.IntRange(1, 1800).Draw(t, "short ms")) * ms
+		long := short + sim.Time(rapid.IntRange(1, 600).Draw(t, "longer by ms"))*ms
+		if a, b := rejected(short), rejected(long); b < a {
+			t.Fatalf("a stall of %v rejects %d, one of %v only %d", short, a, long, b)
+		}
+	})
+}
+
+// TestHigherLimit: with one thread, a constant service and a lock that is
+// never held too long, raising the limit by more than a service and a sweep's
+// period never gives more TIMEOUTs: whoever was in time before is in time
+// still, for the queue is the longer one and the thread no idler. (Random
+// services or a smaller step can give one more.)
+func TestHigherLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := bare("4.3.2", 4*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "poisson(rate=240/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg.Seed = rapid.Uint64().Draw(t, "seed")
+		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
+		cfg.Store.Append = dist("4ms")
+		cfg.Stalls = []model.Stall{once(model.StallAppend, sim.Second, sim.Time(rapid.IntRange(1, 900).Draw(t, "stall ms"))*ms)}
+		timeouts := func(limitMs int64) int {
+			cfg.Broker.WaitTimeMillsInSendQueue = limitMs
+			return follow(t, cfg).count(model.TimeoutCleanQueue)
+		}
+		low := rapid.Int64Range(20, 600).Draw(t, "limit")
+		high := low + rapid.Int64Range(15, 500).Draw(t, "raised by")
+		if a, b := timeouts(low), timeouts(high); b > a {
+			t.Fatalf("limit of %d ms: %d TIMEOUTs; of %d ms: %d", low, a, high, b)
+		}
+	})
+}
