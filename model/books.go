@@ -105,7 +105,7 @@ func (b *Broker) checkBooks() error {
 	for _, n := range k.settled {
 		settled += n
 	}
-	inSystem := b.attempts.next - k.arrived + (k.arrived - settled)
+	inSystem := k.arrived - settled
 	if k.open != 0 {
 		return fmt.Errorf("%w: the run ended with %d open (%d sends in the system)", ErrBooks, k.open, inSystem)
 	}

@@ -2,25 +2,6 @@ package model
 
 import "brokersim/sim"
 
-// putLock is CommitLog.putMessageLock: who holds it and who waits.
-type putLock struct {
-	state   LockState
-	held    bool
-	spin    bool
-	waiting fifo
-	stream  *sim.Stream
-}
-
-func (l *putLock) init(spin bool, stream *sim.Stream) { l.spin, l.stream = spin, stream }
-
-// spinning is the number of threads that burn a core each while they wait.
-func (l *putLock) spinning() int {
-	if l.spin {
-		return l.waiting.n
-	}
-	return 0
-}
-
 // requestLock is the send thread before the put lock: the store's checks
 // first, among them isOSPageCacheBusy, whose answer is [PC_SYNCHRONIZED]
 // (facts §3.2).
@@ -61,7 +42,7 @@ func (b *Broker) locked(w uint32) {
 	b.lock.held = true
 	b.lock.state.Acquired(b.clock.Ms(now))
 	a.Lock, a.App0 = now, now
-	end := b.appendStalls.end(now, now+b.append.draw()+b.cfg.Store.Delay)
+	end := b.appendStalls.end(now, b.appended(w, a)+b.cfg.Store.Delay)
 	if end.stalled {
 		if end.served {
 			// Back from the stall, the thread waits for a core; a window says
@@ -75,6 +56,29 @@ func (b *Broker) locked(w uint32) {
 	b.then(end.at, evUnlock, uint64(w))
 }
 
+// appended is when the append's bytes are in the page cache.
+func (b *Broker) appended(w uint32, a *attempt) sim.Time {
+	now := b.eng.Now()
+	if b.store == nil {
+		return now + b.append.draw()
+	}
+	end := b.store.begin(now, int(w), a.Body, a.Seq)
+	pauses := b.store.pauses
+	if len(pauses) == 0 {
+		return end
+	}
+	end += b.cpu.wait(b.lock.spinning())
+	if b.obs.Stall != nil {
+		b.obs.Stall(StallRecord{StallAppend, pauses[0].From, pauses[len(pauses)-1].To, a.Seq})
+	}
+	if b.obs.Pause != nil {
+		for i := range pauses {
+			b.obs.Pause(&pauses[i])
+		}
+	}
+	return end
+}
+
 // unlock ends the append and passes the lock on.
 func (b *Broker) unlock(w uint32) {
 	now := b.eng.Now()
@@ -85,6 +89,9 @@ func (b *Broker) unlock(w uint32) {
 	}
 	b.lock.held = false
 	b.lock.state.Released()
+	if b.store != nil {
+		b.store.end(now)
+	}
 	done := now + b.finish.draw()
 	if b.lock.waiting.n == 0 {
 		b.then(done, evDone, uint64(w))

@@ -2,8 +2,7 @@
 // virtual time: how sends queue, stall and are rejected.
 //
 // Source of every rule is RocketMQ's own code, release by release; comments
-// cite it as "facts §n", the sections of the fact sheet that the project was
-// built from, with the class and method where it helps. Times are
+// cite the fact sheet beside this file, FACTS.md, as "facts §n". Times are
 // sim.Time (ns); what RocketMQ compares in whole wall-clock milliseconds is
 // int64 and ends in Ms.
 //
@@ -13,22 +12,24 @@
 //
 //  1. release.go    what the release does and what its settings are by default
 //     config.go     what a run is given
+//     broker.go     the kinds of events and the loop that calls what follows
 //  2. producer.go   a producer sends; the codec thread (netty) receives:
+//     attempt.go      the send's row, from here on (ledger.go keeps those in the system)
 //     admission.go    rejectRequest?              → [REJECTREQUEST]
-//     wallclock.go    createTimestamp, whole wall-clock ms
+//     wallclock.go    decoded: createTimestamp, in whole wall-clock ms
 //  3. sendqueue.go  the bounded send queue, full?  → [OVERLOAD]
 //  4. sweep.go      every 10 ms BrokerFastFailure: → [PCBUSY_CLEAN_QUEUE],
 //     sweeper.go    its thread and schedule        → [TIMEOUT_CLEAN_QUEUE]
-//  5. executor.go   send threads take from the queue; cores they share
-//  6. commitlog.go  the store's checks             → [PC_SYNCHRONIZED]
-//     putlock.go    the put lock, isOSPageCacheBusy
-//     costs.go      the append; stall.go: what holds it up
+//  5. executor.go   send threads take from the queue
+//     cpu.go        the cores they share
+//  6. putlock.go    the put lock, isOSPageCacheBusy
+//     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
+//     costs.go      what it takes; stall.go: what holds it up
 //  7. putstatus.go  PutMessageStatus to response
-//     books.go      the answer, and the books that must add up
+//     books.go      the answer, the producer's patience, and the books that must add up
 //
 // Beside it: load.go, the other swept queues (pull, heartbeat, transaction, …)
-// with their executors. broker.go holds the parts together and runs them;
-// attempt.go is one send's row, ledger.go those in the system.
+// with their executors. unsupported.go: what a release does and this doesn't.
 // stats.go counts, study.go gathers replications into a Result (result.go),
 // replicate.go runs them; observe.go and requests.go let others look on.
 //
@@ -48,12 +49,14 @@
 //     longest waiter, once it is awake, unless another was faster.
 //  4. Threads that spin keep a core each. When no core is left, whoever
 //     becomes ready waits for its turn, a quantum for each that is before it;
-//     the sweeper, which sleeps most of the time, less so (executor.go).
+//     the sweeper, which sleeps most of the time, less so (cpu.go).
 //  5. A freeze (SIGSTOP, GC, steal) holds every event of the broker until it
 //     ends; what passes outside, a stalled append or the network, goes on.
 //  6. Answering a request costs the sweeper time, the first of a sweep more;
 //     meanwhile requests come and go.
-//  7. Producers send once: retries, flush, replica and the transient pool are
+//  7. A producer gives up sendMsgTimeout after the call; an answer that comes
+//     later counts as client_timeout, whatever it says.
+//  8. Producers send once: retries, flush, replica and the transient pool are
 //     not simulated yet, nor are response callbacks in the send queue (4.7.1
 //     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
 //     of them a configuration asks for.

@@ -61,7 +61,7 @@ func (b *Broker) done(w uint32) {
 
 // fifo is a queue of worker numbers.
 type fifo struct {
-	ring    []uint32
+	ring    []uint32 // length 0 or a power of two
 	head, n int
 }
 
@@ -69,7 +69,7 @@ func (f *fifo) push(w uint32) {
 	if f.n == len(f.ring) {
 		ring := make([]uint32, max(8, 2*len(f.ring)))
 		for i := range f.n {
-			ring[i] = f.ring[(f.head+i)%len(f.ring)]
+			ring[i] = f.ring[(f.head+i)&(len(f.ring)-1)]
 		}
 		f.ring, f.head = ring, 0
 	}
@@ -97,24 +97,4 @@ func (f *fifo) removeAt(i int) uint32 {
 	f.head = (f.head + 1) & mask
 	f.n--
 	return w
-}
-
-// cpu is the machine's cores as far as the model needs them: threads that
-// spin for the put lock keep a core each, and whoever else wants to run then
-// waits for its turn.
-type cpu struct {
-	cores   int
-	quantum sim.Time
-	stream  *sim.Stream
-}
-
-// wait is how long a thread that becomes ready waits for a core while so
-// many threads spin: nothing while a core is free, else its turn in a round
-// over the spinning threads, a quantum each, which it joins at random.
-func (c *cpu) wait(spinning int) sim.Time {
-	if spinning < c.cores {
-		return 0
-	}
-	round := c.quantum * sim.Time(spinning) / sim.Time(c.cores)
-	return round/2 + sim.Time(c.stream.Uint64()%uint64(round+1))
 }

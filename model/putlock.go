@@ -1,5 +1,7 @@
 package model
 
+import "brokersim/sim"
+
 // LockState is what isOSPageCacheBusy sees of the put lock: beginTimeInLock,
 // the wall-clock ms at which the present holder got it. It knows neither the
 // threads that wait nor how long they have waited (facts §4).
@@ -23,4 +25,23 @@ func (l *LockState) Released() { l.held = false }
 func (l *LockState) Busy(nowMs, timeoutMs int64) bool {
 	age := nowMs - l.beginMs
 	return l.held && timeoutMs < age && age < pageCacheBusyMsMax
+}
+
+// putLock is CommitLog.putMessageLock: who holds it and who waits.
+type putLock struct {
+	state   LockState
+	held    bool
+	spin    bool
+	waiting fifo
+	stream  *sim.Stream
+}
+
+func (l *putLock) init(spin bool, stream *sim.Stream) { l.spin, l.stream = spin, stream }
+
+// spinning is the number of threads that burn a core each while they wait.
+func (l *putLock) spinning() int {
+	if l.spin {
+		return l.waiting.n
+	}
+	return 0
 }

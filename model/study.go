@@ -32,14 +32,16 @@ type Study struct {
 type pooled struct {
 	histogram stat.Histogram
 	clusters  stat.Clusters
-	means     []float64
+	sums      []float64 // of each replication that has observations
+	counts    []float64 // likewise
 }
 
 func (p *pooled) add(s *Sample) {
 	p.histogram.Merge(&s.Histogram)
 	p.clusters.AddRun(&s.Clusters)
-	if s.Histogram.Count() > 0 {
-		p.means = append(p.means, s.Histogram.Mean())
+	if n := float64(s.Histogram.Count()); n > 0 {
+		p.sums = append(p.sums, s.Histogram.Mean()*n)
+		p.counts = append(p.counts, n)
 	}
 }
 
@@ -137,7 +139,9 @@ func (s *Study) summary(p *pooled, of func(*Stats) *Sample, unit float64) Summar
 	}
 	lo, hi := float64(h.Min())/unit, float64(h.Max())/unit
 	out.Min, out.Max = &lo, &hi
-	mean := stat.MeanInterval(p.means, Confidence)
+	// The mean of all observations is a ratio: a replication weighs as much as
+	// it has of them.
+	mean := stat.RatioInterval(p.sums, p.counts, Confidence)
 	quantile := func(q float64) *Estimate { return estimate(p.clusters.QuantileInterval(h, q, Confidence), unit) }
 	if s.first != nil {
 		one := of(s.first)

@@ -66,7 +66,7 @@ func (b *Broker) sweepNext() {
 		}
 		// Fixed rate: a sweep that is late or long doesn't move the schedule.
 		s.nominal += SweepPeriod
-		b.then(max(now, s.nominal+s.lag.draw()+b.sweepWait()), evSweep, 0)
+		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.lock.spinning())), evSweep, 0)
 		return
 	}
 	if ans.Queue == SendQueue {
@@ -86,25 +86,5 @@ func (b *Broker) sweepNext() {
 	if s.answered++; s.answered == 1 {
 		cost = &s.first
 	}
-	b.then(now+cost.draw()+b.answerWait(), evSweepNext, 0)
-}
-
-// sweepWait is the wait for a core of a sweep that becomes due; answerWait
-// that of a sweeper that has used up its turn by answering. A thread that
-// sleeps most of the time gets a core soon when it wakes; one that works
-// while others spin is put behind them now and then.
-func (b *Broker) sweepWait() sim.Time {
-	w := b.cpu.wait(b.lock.spinning())
-	if w == 0 || b.cpu.stream.Float64() < 0.75 {
-		return 0
-	}
-	return w / 2
-}
-
-func (b *Broker) answerWait() sim.Time {
-	w := b.cpu.wait(b.lock.spinning())
-	if w == 0 || b.cpu.stream.Float64() < 0.985 {
-		return 0
-	}
-	return 2 * w
+	b.then(now+cost.draw()+b.cpu.answerWait(b.lock.spinning()), evSweepNext, 0)
 }
