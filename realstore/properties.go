@@ -1,0 +1,181 @@
+package realstore
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Separators of a message's properties (MessageDecoder).
+const (
+	nameSeparator     = 1
+	propertySeparator = 2
+)
+
+// Names of the properties that the store itself reads (MessageConst).
+const (
+	PropertyTags    = "TAGS"
+	PropertyKeys    = "KEYS"
+	PropertyUniqKey = "UNIQ_KEY"
+	PropertyDelay   = "DELAY"
+	PropertyWait    = "WAIT"
+
+	scheduleTopic = "SCHEDULE_TOPIC_XXXX"
+)
+
+// Properties are a message's properties as the record holds them: name, 0x01,
+// value, 0x02, and so on; the last 0x02 is missing in 4.9.1 to 5.1.4. The store
+// keeps the bytes that it is given.
+type Properties string
+
+// Property is a name with its value.
+type Property struct{ Name, Value string }
+
+// MakeProperties joins pairs in their order, with the separator at the end that
+// the release writes (see Options.Release). Names and values must not hold the
+// bytes 0x01 and 0x02, nor be empty: those that do are left out.
+func MakeProperties(release string, pairs ...Property) Properties {
+	t, err := traitsOf(release)
+	var b strings.Builder
+	for _, p := range pairs {
+		if p.Name == "" || p.Value == "" || strings.ContainsAny(p.Name+p.Value, "\x01\x02") {
+			continue
+		}
+		b.WriteString(p.Name)
+		b.WriteByte(nameSeparator)
+		b.WriteString(p.Value)
+		b.WriteByte(propertySeparator)
+	}
+	s := b.String()
+	if err == nil && !t.propertiesEndInSeparator {
+		s = strings.TrimSuffix(s, "\x02")
+	}
+	return Properties(s)
+}
+
+// All ranges over the properties, as text. Parts that are no name and value are
+// skipped (MessageDecoder.string2messageProperties).
+func (p Properties) All() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for part := range strings.SplitSeq(string(p), "\x02") {
+			name, value, ok := strings.Cut(part, "\x01")
+			if ok && name != "" && value != "" && strings.IndexByte(value, nameSeparator) < 0 && !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
+// Map returns the properties; of several with one name the last stands.
+func (p Properties) Map() map[string]string {
+	m := make(map[string]string)
+	for k, v := range p.All() {
+		m[k] = v
+	}
+	return m
+}
+
+// property finds a property in a record's bytes, without allocating. The last
+// one of a name stands, as in a map that is filled in order.
+func property(props []byte, name string) []byte {
+	var found []byte
+	for len(props) > 0 {
+		part := props
+		if i := bytes.IndexByte(props, propertySeparator); i >= 0 {
+			part, props = props[:i], props[i+1:]
+		} else {
+			props = nil
+		}
+		if len(part) < len(name)+2 || part[len(name)] != nameSeparator || string(part[:len(name)]) != name {
+			continue
+		}
+		if v := part[len(name)+1:]; bytes.IndexByte(v, nameSeparator) < 0 {
+			found = v
+		}
+	}
+	return found
+}
+
+// wants tells whether the properties of a message ask to wait for the flush:
+// WAIT is true where it is missing.
+func (p Properties) wants() bool {
+	const not = PropertyWait + "\x01false"
+	s := string(p)
+	for {
+		i := strings.Index(s, not)
+		if i < 0 {
+			return true
+		}
+		if end := i + len(not); (i == 0 || s[i-1] == propertySeparator) && (end == len(s) || s[end] == propertySeparator) {
+			return false
+		}
+		s = s[i+1:]
+	}
+}
+
+func hasNUL(b []byte) bool { return bytes.IndexByte(b, 0) >= 0 }
+
+// delayLevels are the delays of messageDelayLevel's default, in ms, level 1 first.
+var delayLevels = [...]int64{
+	1e3, 5e3, 10e3, 30e3, 60e3, 120e3, 180e3, 240e3, 300e3, 360e3, 420e3, 480e3, 540e3, 600e3, 1200e3, 1800e3, 3600e3, 7200e3,
+}
+
+// tagsCode is what the consume queue holds of a message: its tags' hash, or, of
+// a delayed one in the schedule topic, when it is due
+// (CommitLog.checkMessageAndReturnSize, 4.3.2).
+func tagsCode(r *Record) int64 {
+	if string(r.Topic) == scheduleTopic {
+		if v := property(r.Properties, PropertyDelay); len(v) > 0 && len(v) < 11 {
+			if level, err := strconv.Atoi(string(v)); err == nil && level > 0 {
+				return r.StoreTimestamp + delayLevels[min(level, len(delayLevels))-1]
+			}
+		}
+	}
+	tags := property(r.Properties, PropertyTags)
+	return int64(javaHash(0, tags))
+}
+
+// keyHash is the hash of a key in the index (IndexFile.indexKeyHashMethod).
+func keyHash(topic, key []byte) int32 {
+	h := javaHash(31*javaHash(0, topic)+'#', key)
+	if h < 0 {
+		h = -h
+	}
+	return max(h, 0) // the least integer is its own negative
+}
+
+// indexKeys calls f with the hash of each key of a message, in the order in
+// which the index takes them (IndexService.buildIndex). Rolled-back messages
+// have none.
+func indexKeys(r *Record, f func(hash int32) error) error {
+	if r.SysFlag&maskTransaction == FlagRollback {
+		return nil
+	}
+	if u := property(r.Properties, PropertyUniqKey); len(u) > 0 {
+		if err := f(keyHash(r.Topic, u)); err != nil {
+			return err
+		}
+	}
+	keys := property(r.Properties, PropertyKeys)
+	for len(keys) > 0 {
+		key := keys
+		if i := bytes.IndexByte(keys, ' '); i >= 0 {
+			key, keys = keys[:i], keys[i+1:]
+		} else {
+			keys = nil
+		}
+		if len(key) > 0 {
+			if err := f(keyHash(r.Topic, key)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// queued tells whether a message stands in a consume queue: prepared and
+// rolled-back ones don't.
+func queued(sysFlag int32) bool {
+	return sysFlag&maskTransaction == 0 || sysFlag&maskTransaction == FlagCommit
+}
