@@ -33,6 +33,7 @@ type Broker struct {
 	workers  []worker
 	idle     fifo // workers that wait for work, longest first
 	lock     putLock
+	store    *modelStore // nil: an append is one draw
 	sweeper  sweeper
 	loads    []load
 	cpu      cpu
@@ -101,6 +102,7 @@ func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broke
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
+	b.store = newModelStore(cfg, &traits, streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for i := range b.workers {

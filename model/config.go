@@ -22,6 +22,7 @@ type Config struct {
 	Machine    Machine
 	Costs      Costs
 	Store      Store
+	Neighbours []Neighbour // who else writes to the disk, beside a page cache
 	Stalls     []Stall
 	Producers  []Producer
 	Loads      []Load
@@ -62,6 +63,12 @@ type Settings struct {
 	AdminBrokerThreadPoolQueueCapacity int64
 	UseReentrantLockWhenPutMessage     bool
 	MaxMessageSize                     int64
+	FlushIntervalCommitLog             int // ms
+	FlushCommitLogTimed                bool
+	FlushCommitLogLeastPages           int
+	FlushCommitLogThoroughInterval     int // ms
+	WakeFlushWhenPutMessage            bool
+	MappedFileSizeCommitLog            int
 }
 
 // Machine is what the broker runs on.
@@ -84,10 +91,18 @@ type Costs struct {
 	SweepLag    variate.Dist // lateness of a sweep on an idle machine
 }
 
-// Store is the modelled store: what one append takes under the lock.
+// Store is the modelled store: what one append takes under the lock. Without a
+// profile and a page cache that is one draw of Append. A profile replaces it
+// by its mechanisms; a page cache adds what the kernel makes of dirty pages.
 type Store struct {
 	Append variate.Dist // ns
 	Delay  sim.Time     // added to each append
+
+	Profile          *Profile     // nil: none
+	PageCache        *PageCache   // nil: none
+	Flush            variate.Dist // ns, with a page cache: what a flush takes beside writing its pages
+	TopicLength      int64        // bytes of a record
+	PropertiesLength int64        // bytes of a record
 }
 
 // Stall is one [[stall]].
@@ -140,6 +155,12 @@ func (c *Config) Check() error {
 	within("wall phase", int64(c.Machine.WallPhase), Absent, int64(sim.Millisecond-1))
 	within("sweep phase", int64(c.Machine.SweepPhase), Absent, int64(SweepPeriod-1))
 	within("append delay", int64(c.Store.Delay), 0, int64(sim.MaxTime))
+	c.Store.check(&c.Broker, bad)
+	for i := range c.Neighbours {
+		c.Neighbours[i].check(func(format string, args ...any) {
+			bad("neighbour %d: %w", i, fmt.Errorf(format, args...))
+		})
+	}
 	pool := func(q SweptQueue) {
 		_, threads, capacity := c.Broker.queue(q)
 		within("threads of the "+q.String()+" queue", int64(threads), 1, math.MaxInt32)
@@ -170,6 +191,31 @@ func (c *Config) Check() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// check is of a store that works by mechanism; Append alone needs none.
+func (s *Store) check(b *Settings, bad func(format string, args ...any)) {
+	if s.Profile == nil && s.PageCache == nil {
+		return
+	}
+	if s.Profile != nil {
+		if err := s.Profile.Check(); err != nil {
+			bad("profile: %w", err)
+		}
+	}
+	if s.PageCache != nil {
+		s.PageCache.check(bad)
+	}
+	if s.TopicLength < 0 || s.TopicLength > math.MaxUint16 || s.PropertiesLength < 0 || s.PropertiesLength > math.MaxInt16 {
+		bad("topic and properties: want up to %d and %d bytes, got %d and %d", math.MaxUint16, math.MaxInt16, s.TopicLength, s.PropertiesLength)
+	}
+	if b.FlushIntervalCommitLog < 1 || b.FlushCommitLogThoroughInterval < 0 || b.FlushCommitLogLeastPages < 0 {
+		bad("flushIntervalCommitLog, flushCommitLogThoroughInterval, flushCommitLogLeastPages: want at least 1, 0 and 0, got %d, %d and %d",
+			b.FlushIntervalCommitLog, b.FlushCommitLogThoroughInterval, b.FlushCommitLogLeastPages)
+	}
+	if b.MappedFileSizeCommitLog < pageSize {
+		bad("mappedFileSizeCommitLog: want at least %d, got %d", pageSize, b.MappedFileSizeCommitLog)
+	}
 }
 
 func (s *Stall) check(bad func(format string, args ...any)) {

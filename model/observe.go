@@ -9,6 +9,7 @@ type Observer struct {
 	Attempt   func(*Attempt)               // each attempt once it is settled
 	Sweep     func(SweepRecord)            // each sweep that answered something, and every one if AllSweeps
 	Stall     func(StallRecord)            // each stall when it begins, with its end
+	Pause     func(*Pause)                 // each wait inside an append, when the append begins
 	Queue     func(t sim.Time, length int) // send queue length after each change
 	Lock      func(from, to sim.Time)      // the put lock was held from..to
 	AllSweeps bool

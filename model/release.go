@@ -9,7 +9,7 @@ import (
 
 // Traits are the ways in which a release behaves, as data: every difference
 // between releases that the model knows stands in the table below and nowhere
-// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §9.1, §12).
+// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §7.2, §9.1, §12).
 type Traits struct {
 	Release string
 
@@ -35,10 +35,12 @@ type Traits struct {
 	PipelinedPut         bool   // >= 4.7.0: the send worker doesn't wait for flush and replica
 	ReplicaNeedsInSync   bool   // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
 	MappedFileKeys       bool   // >= 4.5.2: mapedFile... keys are spelt mappedFile...
+	PutWakesFlush        bool   // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
 
 	// Defaults that moved.
 	SendThreadsByCores bool // sendMessageThreadPoolNums = min(cores, 4) since 4.9.1
 	ReentrantDefault   bool // useReentrantLockWhenPutMessage since 4.9.1
+	FlushTimedDefault  bool // flushCommitLogTimed since 4.9.1
 	EndTxThreads       bool // endTransactionThreadPoolNums = max(8+2*cores, 4*send threads) since 4.9.1
 	AckThreads         int
 	AdminCapacity      int64 // of the admin queue, which has no bound in 4.x
@@ -113,6 +115,7 @@ var changes = []change{
 		t.AdminCapacity = math.MaxInt32 // LinkedBlockingQueue without a capacity
 		t.TimeoutPerAttempt = true
 		t.EndTransactionInSend = true
+		t.PutWakesFlush = true
 	}},
 	{"4.2.0", func(t *Traits) { t.FastFailureSwitch = true; t.Swept = []SweptQueue{SendQueue, PullQueue} }},
 	{"4.3.0", func(t *Traits) {
@@ -127,7 +130,12 @@ var changes = []change{
 	{"4.7.0", func(t *Traits) { t.BusyCheckFirst = true; t.PipelinedPut = true }},
 	{"4.7.1", func(t *Traits) { t.CallbacksInSend = true }},
 	{"4.8.0", func(t *Traits) { t.UnavailableRemark = unavailableNew }},
-	{"4.9.1", func(t *Traits) { t.SendThreadsByCores = true; t.ReentrantDefault = true; t.EndTxThreads = true }},
+	{"4.9.1", func(t *Traits) {
+		t.SendThreadsByCores = true
+		t.ReentrantDefault = true
+		t.EndTxThreads = true
+		t.FlushTimedDefault = true
+	}},
 	{"4.9.3", func(t *Traits) { t.CallbacksInSend = false }},
 	{"4.9.4", func(t *Traits) { t.IllegalRemark = illegalMax; t.LimitsBodyOnly = true }},
 	{"5.0.0", func(t *Traits) {
@@ -146,6 +154,7 @@ var changes = []change{
 		t.SystemBusyRetried = true
 		t.AckThreads = 16
 	}},
+	{"5.3.2", func(t *Traits) { t.PutWakesFlush = false }},
 }
 
 // TraitsOf returns the traits of a release. The error names the release and
@@ -166,6 +175,16 @@ func TraitsOf(release string) (Traits, error) {
 
 // Sweeps reports whether the release's sweep looks at q.
 func (t *Traits) Sweeps(q SweptQueue) bool { return slices.Contains(t.Swept, q) }
+
+// FlushMode is how FlushRealTimeService of the release gets to work under
+// these settings (facts §7.2): only a thread that waits, rather than sleeps,
+// notices that a put wakes it.
+func (t *Traits) FlushMode(s *Settings) FlushMode {
+	if !s.FlushCommitLogTimed && (t.PutWakesFlush || s.WakeFlushWhenPutMessage) {
+		return FlushWoken
+	}
+	return FlushTimed
+}
 
 // has reports whether the release has an executor and queue of that name of
 // its own, swept or not (facts §5.1).
@@ -207,6 +226,11 @@ func Defaults(release string, cores int) (Settings, error) {
 		AdminBrokerThreadPoolQueueCapacity: t.AdminCapacity,
 		UseReentrantLockWhenPutMessage:     t.ReentrantDefault,
 		MaxMessageSize:                     4 << 20,
+		FlushIntervalCommitLog:             500,
+		FlushCommitLogTimed:                t.FlushTimedDefault,
+		FlushCommitLogLeastPages:           4,
+		FlushCommitLogThoroughInterval:     10000,
+		MappedFileSizeCommitLog:            1 << 30,
 	}
 	if t.SendThreadsByCores {
 		s.SendMessageThreadPoolNums = min(cores, 4)
