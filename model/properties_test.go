@@ -263,12 +263,12 @@ func TestAnyWorkers(t *testing.T) {
 // TestLongerStall: a longer stall never rejects fewer.
 func TestLongerStall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := bare("4.3.2", 5*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "deterministic(rate=43/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg := bare("4.3.2", 2500*ms, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "deterministic(rate=43/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
 		cfg.Store.Append = dist(rapid.SampledFrom([]string{"10us", "1ms", "3ms", "4ms"}).Draw(t, "append"))
 		rejected := func(length sim.Time) int {
-			cfg.Stalls = []model.Stall{once(model.StallAppend, sim.Second, length)}
+			cfg.Stalls = []model.Stall{once(model.StallAppend, 100*ms, length)}
 			c := follow(t, cfg)
 			return len(c.rows) - c.count(model.OK)
 		}
@@ -287,11 +287,11 @@ func TestLongerStall(t *testing.T) {
 // services or a smaller step can give one more.)
 func TestHigherLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		cfg := bare("4.3.2", 4*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "poisson(rate=240/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg := bare("4.3.2", 2*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "poisson(rate=240/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
 		cfg.Store.Append = dist("4ms")
-		cfg.Stalls = []model.Stall{once(model.StallAppend, sim.Second, sim.Time(rapid.IntRange(1, 900).Draw(t, "stall ms"))*ms)}
+		cfg.Stalls = []model.Stall{once(model.StallAppend, 100*ms, sim.Time(rapid.IntRange(1, 900).Draw(t, "stall ms"))*ms)}
 		timeouts := func(limitMs int64) int {
 			cfg.Broker.WaitTimeMillsInSendQueue = limitMs
 			return follow(t, cfg).count(model.TimeoutCleanQueue)

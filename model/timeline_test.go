@@ -201,6 +201,47 @@ func TestWorkersAtTheLock(t *testing.T) {
 	}
 }
 
+// TestWakeUps: an offer into an empty queue wakes one worker, and each that
+// leaves something wakes the next (LinkedBlockingQueue); one that is done
+// takes on at once.
+func TestWakeUps(t *testing.T) {
+	const us = sim.Microsecond
+	cfg := bare("4.3.2", 2*sim.Second, at(sim.Second, sim.Second, sim.Second, sim.Second, sim.Second, sim.Second))
+	cfg.Broker.SendMessageThreadPoolNums = 4
+	cfg.Costs.Handoff, cfg.Costs.Process = dist("10us"), dist("1ms")
+	for i, want := range []struct {
+		after  sim.Time
+		worker int32
+	}{{10 * us, 1}, {20 * us, 2}, {30 * us, 3}, {40 * us, 4}, {1011 * us, 1}, {1021 * us, 2}} {
+		if a := follow(t, cfg).rows[i]; a.Deq != sim.Second+want.after || a.Worker != want.worker {
+			t.Errorf("send %d: taken after %v by worker %d, want after %v by worker %d", i, a.Deq-sim.Second, a.Worker, want.after, want.worker)
+		}
+	}
+}
+
+// TestLocks: a waiter of the spin lock has it at once; one of the reentrant
+// lock has to be woken, and a newcomer may be faster (facts §6.2).
+func TestLocks(t *testing.T) {
+	const us = sim.Microsecond
+	for _, c := range []struct {
+		reentrant bool
+		locked    [3]sim.Time // after 1 s
+	}{
+		{false, [3]sim.Time{50 * us, 1050 * us, 2050 * us}},
+		{true, [3]sim.Time{50 * us, 2100 * us, 1050 * us}}, // the first thread, done, takes the third send and is faster
+	} {
+		cfg := bare("4.3.2", 2*sim.Second, at(sim.Second, sim.Second+500*us, sim.Second+1020*us))
+		cfg.Broker.SendMessageThreadPoolNums, cfg.Broker.UseReentrantLockWhenPutMessage = 3, c.reentrant
+		cfg.Store.Append, cfg.Costs.Handoff = dist("1ms"), dist("50us")
+		rows := follow(t, cfg).rows
+		for i, want := range c.locked {
+			if got := rows[i].Lock - sim.Second; got != want {
+				t.Errorf("reentrant %v, send %d: lock after %v, want %v", c.reentrant, i, got, want)
+			}
+		}
+	}
+}
+
 // TestSpinStarvesTheSweeper: 31 threads that spin on two cores hold up the
 // sweeper; a reentrant lock or cores enough don't.
 func TestSpinStarvesTheSweeper(t *testing.T) {
