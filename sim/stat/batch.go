@@ -212,7 +212,7 @@ func (b *BatchMeans) independent(batches []sum128, n int64, confidence float64) 
 		return nil, 0, why
 	}
 	if len(batches) < batchesMin*coarseness {
-		return nil, 0, fmt.Sprintf("%d observations, batch means need %d", n, batchesMin*coarseness*b.size)
+		return nil, 0, fmt.Sprintf("%s, batch means need %d", plural(n, "observation"), batchesMin*coarseness*b.size)
 	}
 	fine := slices.Clone(batches)
 	size = b.size
@@ -221,7 +221,7 @@ func (b *BatchMeans) independent(batches []sum128, n int64, confidence float64) 
 		size *= 2
 	}
 	if r := lag1(batchMeans(fine, size)); r > lagMax {
-		return nil, 0, fmt.Sprintf("batches of %d observations have a lag-1 correlation of %.2f, above %.1f: the run is too short", size, r, lagMax)
+		return nil, 0, fmt.Sprintf("batches of %s have a lag-1 correlation of %.2f, above %.1f: the run is too short", plural(size, "observation"), r, lagMax)
 	}
 	return mergeNeighbours(fine, coarseness), size * coarseness, ""
 }

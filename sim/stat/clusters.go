@@ -131,7 +131,7 @@ func (c *Clusters) QuantileInterval(h *Histogram, q, confidence float64) Interva
 		independent = mergeClusters(slices.Clone(c.closed), groups)
 	}
 	if len(independent) < 8 {
-		return none(value, confidence, "%d clusters of observations, a quantile needs 8", len(independent))
+		return none(value, confidence, "%s of observations, a quantile needs 8", plural(len(independent), "cluster"))
 	}
 	cell := nearestCell(independent, q)
 	k, n := countsUpTo(independent, cell)
@@ -144,7 +144,7 @@ func (c *Clusters) QuantileInterval(h *Histogram, q, confidence float64) Interva
 	if !c.runs {
 		fk, fn := countsUpTo(c.closed, cell)
 		if r := lag1(deviations(fk, fn, p)); r > lagMax {
-			return none(value, confidence, "batches of %d observations have a lag-1 correlation of %.2f, above %.1f: the run is too short", c.size, r, lagMax)
+			return none(value, confidence, "batches of %s have a lag-1 correlation of %.2f, above %.1f: the run is too short", plural(c.size, "observation"), r, lagMax)
 		}
 	}
 	var seen int64
@@ -232,7 +232,7 @@ func (h *Histogram) orderInterval(q, confidence, m float64) Interval {
 	mi := int64(m)
 	lo, hi, ok := orderRanks(mi, q, confidence)
 	if !ok {
-		return none(value, confidence, "about %d independent observations, the %g-quantile needs %d", mi, q, quantileNeeds(q, confidence))
+		return none(value, confidence, "about %s, the %g-quantile needs %d", plural(mi, "independent observation"), q, quantileNeeds(q, confidence))
 	}
 	stretch := float64(h.Count()) / float64(mi)
 	loRank := int64(float64(float64(lo-1)*stretch)) + 1

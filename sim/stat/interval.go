@@ -30,6 +30,14 @@ func none(value, confidence float64, format string, args ...any) Interval {
 	return Interval{Value: value, Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Why: fmt.Sprintf(format, args...)}
 }
 
+// plural is a count with its noun.
+func plural[N int | int64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // badConfidence returns why an interval of that confidence cannot be.
 func badConfidence(confidence float64) string {
 	if confidence > 0 && confidence < 1 {
@@ -46,7 +54,7 @@ func MeanInterval(xs []float64, confidence float64) Interval {
 	case badConfidence(confidence) != "":
 		return none(m, confidence, "%s", badConfidence(confidence))
 	case n < 2:
-		return none(m, confidence, "%d observations, an interval of their mean needs 2", n)
+		return none(m, confidence, "%s, an interval of their mean needs 2", plural(n, "observation"))
 	default:
 		half := float64(studentT(confidence, int64(n-1)) * math.Sqrt(v/float64(n)))
 		return Interval{Value: m, Lo: m - half, Hi: m + half, Confidence: confidence}
@@ -87,7 +95,7 @@ func RatioInterval(num, den []float64, confidence float64) Interval {
 		return none(ratio, confidence, "%s", why)
 	}
 	if n < 2 {
-		return none(ratio, confidence, "%d pairs, an interval of their ratio needs 2", n)
+		return none(ratio, confidence, "%s, an interval of their ratio needs 2", plural(n, "pair"))
 	}
 	var cov float64
 	for i := range num {
@@ -102,7 +110,7 @@ func RatioInterval(num, den []float64, confidence float64) Interval {
 	b := float64(x*y) - float64(w*cov)
 	c := float64(y*y) - float64(w*vy)
 	if !(a > 0) {
-		return none(ratio, confidence, "the denominator (mean %.3g) is not distinguishable from 0 in %d pairs", x, n)
+		return none(ratio, confidence, "the denominator (mean %.3g) is not distinguishable from 0 in %s", x, plural(n, "pair"))
 	}
 	root := math.Sqrt(max(float64(b*b)-float64(a*c), 0))
 	return Interval{Value: ratio, Lo: (b - root) / a, Hi: (b + root) / a, Confidence: confidence}

@@ -57,18 +57,18 @@ func TestWhyThereIsNoInterval(t *testing.T) {
 		why  string
 	}{
 		{"no replication", MeanInterval(nil, 0.95), "0 observations"},
-		{"one replication", MeanInterval([]float64{1}, 0.95), "1 observations"},
+		{"one replication", MeanInterval([]float64{1}, 0.95), "1 observation, an"},
 		{"confidence 1", MeanInterval([]float64{1, 2}, 1), "confidence 1: want"},
 		{"confidence NaN", FractionInterval(1, 2, math.NaN()), "confidence NaN: want"},
 		{"unpaired", DifferenceInterval([]float64{1}, nil, 0.95), "1 and 0 observations"},
-		{"one pair", RatioInterval([]float64{1}, []float64{2}, 0.95), "1 pairs"},
+		{"one pair", RatioInterval([]float64{1}, []float64{2}, 0.95), "1 pair, an"},
 		{"denominator about 0", RatioInterval([]float64{1, 2, 3}, []float64{-1, 1, 0.1}, 0.95), "not distinguishable from 0"},
 		{"no trials", FractionInterval(0, 0, 0.95), "no trials"},
 		{"more than all", FractionInterval(3, 2, 0.95), "3 of 2"},
 		{"one cluster", ClusterFraction([]int64{1}, []int64{2}, 0.95), "1 cluster"},
 		{"bad cluster", ClusterFraction([]int64{1, -1}, []int64{2, 2}, 0.95), "cluster 1 has -1 of 2"},
 		{"no observation", new(BatchMeans).Interval(0.95), "no observations"},
-		{"few observations", few.Interval(0.95), "1 observations, batch means need 400"},
+		{"few observations", few.Interval(0.95), "1 observation, batch means need 400"},
 		{"all skipped", walk.IntervalAfter(5000, 0.95), "no observations"},
 		{"a trend", walk.Interval(0.95), "lag-1 correlation of 0.9"},
 		{"not zeros and ones", walk.FractionInterval(0.95), "other than 0 and 1"},
@@ -76,7 +76,7 @@ func TestWhyThereIsNoInterval(t *testing.T) {
 		{"quantile of ten", ten.QuantileInterval(0.99, 0.95), "about 10 independent observations, the 0.99-quantile needs 368"},
 		{"maximum", ten.QuantileInterval(1, 0.95), "extreme"},
 		{"quantile of a trend", walkClusters.QuantileInterval(walkHist, 0.5, 0.95), "lag-1 correlation of 0.9"},
-		{"quantile of one run", oneRun.QuantileInterval(walkHist, 0.5, 0.95), "1 clusters"},
+		{"quantile of one run", oneRun.QuantileInterval(walkHist, 0.5, 0.95), "1 cluster of observations"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.got.OK() || !strings.Contains(tc.got.Why, tc.why) || !math.IsNaN(tc.got.Lo) || !math.IsNaN(tc.got.Hi) {
