@@ -21,7 +21,9 @@ type books struct {
 	err     error
 }
 
+// errorLine keeps an error among the first and counts it.
 func (k *books) errorLine(at sim.Time, code int, remark string) {
+	k.counted.ErrorsTotal++
 	if len(k.counted.Errors) < ErrorLinesMax {
 		k.counted.Errors = append(k.counted.Errors, ErrorLine{at.Milliseconds(), code, remark})
 	}
@@ -47,8 +49,12 @@ func (b *Broker) answer(a *attempt, o Outcome, code int32) {
 	}
 	if a.Send >= b.cfg.Warmup {
 		k.counted.add(a)
-		if code != CodeSuccess && len(k.counted.Errors) < ErrorLinesMax {
+		switch {
+		case code == CodeSuccess:
+		case len(k.counted.Errors) < ErrorLinesMax:
 			k.errorLine(a.Resp, int(code), b.remarkOf(a))
+		default: // without the cost of a remark
+			k.counted.ErrorsTotal++
 		}
 	}
 	b.attempts.settle(a, b.obs.Attempt)

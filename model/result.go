@@ -19,7 +19,8 @@ type Result struct {
 	LatencyMs      Summary         `json:"latency_ms"`         // send to answer, successful attempts
 	WaitingMs      Summary         `json:"waiting_ms"`         // enqueued to taken, attempts taken by a worker
 	PeriodMs       Summary         `json:"period_in_queue_ms"` // of swept attempts
-	Errors         []ErrorLine     `json:"errors"`
+	Errors         []ErrorLine     `json:"errors"`             // of replication 1, the first ErrorLinesMax
+	ErrorsTotal    int64           `json:"errors_total"`       // of replication 1
 	Thresholds     []ThresholdMark `json:"thresholds"`
 	Warnings       []string        `json:"warnings"`
 	Queues         []LoadCounts    `json:"queues,omitempty"` // the other swept queues, where a scenario loads them

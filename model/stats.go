@@ -15,8 +15,10 @@ type Stats struct {
 	Waiting  Sample // ns in the send queue, of attempts that a worker took
 	Period   Sample // ms, "period in queue" of swept attempts
 	Outcomes outcomeBatches
-	Errors   []ErrorLine // the first 100
-	Loads    []LoadCounts
+	Errors   []ErrorLine // the first ErrorLinesMax
+	// ErrorsTotal counts all answers with another code than SUCCESS.
+	ErrorsTotal int64
+	Loads       []LoadCounts
 }
 
 // Sample is a distribution and what its intervals need.

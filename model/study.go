@@ -24,6 +24,7 @@ type Study struct {
 	classes     [][AttemptClasses]int64
 	loads       []LoadCounts
 	errors      []ErrorLine
+	errorsTotal int64
 	fingerprint sim.Fingerprint
 	seconds     float64
 }
@@ -68,7 +69,7 @@ func (s *Study) Add(b *Broker) {
 	s.seconds += min(b.Now(), b.cfg.Duration).Seconds()
 	if s.n == 1 {
 		s.first = stats
-		s.errors = stats.Errors
+		s.errors, s.errorsTotal = stats.Errors, stats.ErrorsTotal
 		s.fingerprint = b.fp
 		return
 	}
@@ -102,6 +103,7 @@ func (s *Study) Result() *Result {
 		WaitingMs:      s.Waiting(nsPerMs),
 		PeriodMs:       s.Period(),
 		Errors:         errors,
+		ErrorsTotal:    s.errorsTotal,
 		Thresholds:     []ThresholdMark{},
 		Warnings:       []string{},
 		Queues:         s.loads,
