@@ -62,6 +62,12 @@ func TestTraits(t *testing.T) {
 		{"worker free while flushing", "CommitLog.asyncPutMessage (facts §5.3, §6.1)", func(t model.Traits) any { return t.PipelinedPut }, []any{false, false, true, true, true, true}},
 		{"SYNC_MASTER needs inSyncReplicas", "CommitLog (facts §15.3)", func(t model.Traits) any { return t.ReplicaNeedsInSync }, []any{false, false, false, false, true, true}},
 		{"mappedFile keys", "MessageStoreConfig (facts §12.1)", func(t model.Traits) any { return t.MappedFileKeys }, []any{false, false, true, true, true, true}},
+		{"flush as set by default", "FlushRealTimeService (facts §7.2)", func(t model.Traits) any { s, _ := model.Defaults(t.Release, 2); return t.FlushMode(&s) },
+			[]any{model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushTimed, model.FlushTimed, model.FlushTimed}},
+		{"flush that waits", "FlushRealTimeService (facts §7.2)", func(t model.Traits) any { return t.FlushMode(&model.Settings{}) },
+			[]any{model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushTimed}},
+		{"flush that may be woken", "FlushRealTimeService (facts §7.2)", func(t model.Traits) any { return t.FlushMode(&model.Settings{WakeFlushWhenPutMessage: true}) },
+			[]any{model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushWoken, model.FlushWoken}},
 		{"names of statuses", "PutMessageStatus (facts §3.3)", func(t model.Traits) any { return t.StatusName(model.PutOSPageCacheBusy) },
 			[]any{"OS_PAGECACHE_BUSY", "OS_PAGECACHE_BUSY", "OS_PAGECACHE_BUSY", "OS_PAGECACHE_BUSY", "OS_PAGE_CACHE_BUSY", "OS_PAGE_CACHE_BUSY"}},
 	} {
@@ -117,6 +123,8 @@ func TestTraitsSince(t *testing.T) {
 		{"4 send threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).SendMessageThreadPoolNums == 4 }, "4.9.1", ""},
 		{"reentrant lock", "facts §6.2", func(t model.Traits) bool { return defaults(t).UseReentrantLockWhenPutMessage }, "4.9.1", ""},
 		{"3 ack threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).AckMessageThreadPoolNums == 3 }, "5.0.0", "5.3.0"},
+		{"put wakes flush", "facts §7.2", func(t model.Traits) bool { return t.PutWakesFlush }, "4.0.0-incubating", "5.3.2"},
+		{"flushCommitLogTimed", "facts §7.2", func(t model.Traits) bool { return defaults(t).FlushCommitLogTimed }, "4.9.1", ""},
 		{"16 ack threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).AckMessageThreadPoolNums == 16 }, "5.3.0", ""},
 		{"admin queue bounded", "facts §5.1", func(t model.Traits) bool { return defaults(t).AdminBrokerThreadPoolQueueCapacity == 10000 }, "5.0.0", ""},
 	} {
@@ -136,7 +144,8 @@ func TestTraitsSince(t *testing.T) {
 	}
 }
 
-// TestDefaults holds the defaults against facts §1.2, §4, §5.1, §6.2, §12.
+// TestDefaults holds the defaults against facts §1.2, §4, §5.1, §6.2, §7.2, §7.6,
+// §12.
 func TestDefaults(t *testing.T) {
 	old := func(release string, cores int) model.Settings {
 		return model.Settings{
@@ -149,6 +158,8 @@ func TestDefaults(t *testing.T) {
 			SendThreadPoolQueueCapacity: 10000, PullThreadPoolQueueCapacity: 100000, LitePullThreadPoolQueueCapacity: 100000,
 			HeartbeatThreadPoolQueueCapacity: 50000, EndTransactionPoolQueueCapacity: 100000, AckThreadPoolQueueCapacity: 100000,
 			AdminBrokerThreadPoolQueueCapacity: math.MaxInt32, MaxMessageSize: 4194304,
+			FlushIntervalCommitLog: 500, FlushCommitLogLeastPages: 4, FlushCommitLogThoroughInterval: 10000,
+			MappedFileSizeCommitLog: 1073741824,
 		}
 	}
 	with := func(s model.Settings, set ...func(*model.Settings)) model.Settings {
@@ -161,6 +172,7 @@ func TestDefaults(t *testing.T) {
 		by491 := func(s *model.Settings) {
 			s.SendMessageThreadPoolNums = min(cores, 4)
 			s.UseReentrantLockWhenPutMessage = true
+			s.FlushCommitLogTimed = true
 			s.EndTransactionThreadPoolNums = max(8+2*cores, 4*min(cores, 4))
 		}
 		by500 := func(s *model.Settings) { s.AckMessageThreadPoolNums, s.AdminBrokerThreadPoolQueueCapacity = 3, 10000 }
