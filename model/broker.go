@@ -89,10 +89,7 @@ func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broke
 		obs:    obs,
 		queue:  NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity)),
 	}
-	b.clock.Phase = cfg.Machine.WallPhase
-	if b.clock.Phase == Absent {
-		b.clock.Phase = sim.Time(streams.Stream("wall phase").Uint64() % uint64(sim.Millisecond))
-	}
+	b.clock.Phase = wallPhase(cfg, streams)
 	b.append = newSampler(cfg.Store.Append, streams.Stream("append"))
 	b.decode = newSampler(cfg.Costs.Decode, streams.Stream("decode"))
 	b.handoff = newSampler(cfg.Costs.Handoff, streams.Stream("handoff"))

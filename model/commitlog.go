@@ -23,11 +23,16 @@ func (b *Broker) requestLock(w uint32) {
 
 func (b *Broker) check(a *attempt) PutStatus {
 	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
-	illegal := b.traits.Illegal(a.Body, b.cfg.Broker.MaxMessageSize)
+	return b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
+}
+
+// CheckPut are the store's checks before a put of a message of that body, while
+// the page cache is busy or not: PutOK lets it through (facts §3.2).
+func (t *Traits) CheckPut(busy bool, bodyBytes, maxMessageSize int64) PutStatus {
 	switch {
 	case busy:
 		return PutOSPageCacheBusy
-	case illegal:
+	case t.Illegal(bodyBytes, maxMessageSize):
 		return PutMessageIllegal
 	default:
 		return PutOK

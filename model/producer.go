@@ -22,27 +22,38 @@ type producer struct {
 func (b *Broker) initProducers(streams sim.Streams) {
 	b.producers = make([]producer, len(b.cfg.Producers))
 	for i := range b.producers {
-		spec := &b.cfg.Producers[i]
-		name := spec.Name
-		if name == "" {
-			name = fmt.Sprint(i)
-		}
-		p := &b.producers[i]
-		p.spec = spec
-		p.process = spec.Arrivals.Start(streams.Stream("arrivals " + name))
-		p.body = newSampler(spec.Body, streams.Stream("body "+name))
-		p.network = newSampler(b.cfg.Costs.Network, streams.Stream("network "+name))
+		b.producers[i] = newProducer(b.cfg, i, streams)
 		b.books.open++
 		b.nextArrival(i)
 	}
+}
+
+func newProducer(cfg *Config, i int, streams sim.Streams) producer {
+	spec := &cfg.Producers[i]
+	name := spec.Name
+	if name == "" {
+		name = fmt.Sprint(i)
+	}
+	return producer{
+		spec:    spec,
+		process: spec.Arrivals.Start(streams.Stream("arrivals " + name)),
+		body:    newSampler(spec.Body, streams.Stream("body "+name)),
+		network: newSampler(cfg.Costs.Network, streams.Stream("network "+name)),
+	}
+}
+
+// next is the instant of the producer's next send, false if there is no more.
+func (p *producer) next(cfg *Config) (sim.Time, bool) {
+	at, ok := p.process.Next()
+	return at, ok && (at < cfg.Duration || cfg.Recorded)
 }
 
 // nextArrival schedules the producer's next send; a producer that has no more
 // closes.
 func (b *Broker) nextArrival(i int) {
 	p := &b.producers[i]
-	at, ok := p.process.Next()
-	if !ok || at >= b.cfg.Duration && !b.cfg.Recorded {
+	at, ok := p.next(b.cfg)
+	if !ok {
 		b.books.open--
 		return
 	}

@@ -39,8 +39,16 @@ type stallEnd struct {
 }
 
 func (b *Broker) initStalls(streams sim.Streams) {
-	for i := range b.cfg.Stalls {
-		spec := &b.cfg.Stalls[i]
+	b.appendStalls, b.sweeper.stalls, b.freezes = newStalls(b.cfg, streams)
+	for i := range b.freezes {
+		b.eng.At(b.freezes[i].at, evFreeze, uint64(i))
+	}
+}
+
+// newStalls sorts the configured stalls by what they stop.
+func newStalls(cfg *Config, streams sim.Streams) (appends, sweeps stallSet, freezes []stallSource) {
+	for i := range cfg.Stalls {
+		spec := &cfg.Stalls[i]
 		every := newSampler(spec.Every, streams.Stream("stall "+itoa(i)+" every"))
 		length := newSampler(spec.For, streams.Stream("stall "+itoa(i)+" for"))
 		first := spec.At
@@ -48,13 +56,12 @@ func (b *Broker) initStalls(streams sim.Streams) {
 			first = every.draw()
 		}
 		if spec.Where == StallProcess {
-			b.freezes = append(b.freezes, stallSource{first, every, spec.Every == nil, length, spec.Until})
-			b.eng.At(first, evFreeze, uint64(len(b.freezes)-1))
+			freezes = append(freezes, stallSource{first, every, spec.Every == nil, length, spec.Until})
 			continue
 		}
-		set := &b.appendStalls
+		set := &appends
 		if spec.Where == StallSweep {
-			set = &b.sweeper.stalls
+			set = &sweeps
 		}
 		switch {
 		case spec.Every != nil:
@@ -65,8 +72,9 @@ func (b *Broker) initStalls(streams sim.Streams) {
 			set.once = append(set.once, onceStall{first, length})
 		}
 	}
-	b.appendStalls.sort()
-	b.sweeper.stalls.sort()
+	appends.sort()
+	sweeps.sort()
+	return appends, sweeps, freezes
 }
 
 func (s *stallSet) sort() {
@@ -118,6 +126,14 @@ func (r *stallSource) skipTo(t sim.Time) {
 	}
 }
 
+// end is that of a freeze that begins now.
+func (r *stallSource) end(now sim.Time) sim.Time {
+	if r.until != Absent {
+		return r.until
+	}
+	return now + r.length.draw()
+}
+
 // freeze stops every thread of the broker: what becomes due meanwhile happens
 // at the instant when it ends, in the order of events of one instant, and of
 // one class in the order in which it became due. What passes outside the
@@ -125,10 +141,7 @@ func (r *stallSource) skipTo(t sim.Time) {
 func (b *Broker) freeze(i int) {
 	f := &b.freezes[i]
 	now := b.eng.Now()
-	end := f.until
-	if end == Absent {
-		end = now + f.length.draw()
-	}
+	end := f.end(now)
 	b.frozen = max(b.frozen, end)
 	if b.obs.Stall != nil {
 		b.obs.Stall(StallRecord{StallProcess, now, end, Absent})

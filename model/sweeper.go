@@ -25,11 +25,16 @@ func (b *Broker) initSweeper(streams sim.Streams) {
 		return
 	}
 	s.queues = append(s.queues, Swept{SendQueue, b.queue, b.cfg.Broker.WaitTimeMillsInSendQueue})
-	s.nominal = b.cfg.Machine.SweepPhase
-	if s.nominal == Absent {
-		s.nominal = sim.Time(streams.Stream("sweep phase").Uint64() % uint64(SweepPeriod))
-	}
+	s.nominal = sweepPhase(b.cfg, streams)
 	b.eng.At(s.nominal+s.lag.draw(), evSweep, 0)
+}
+
+// sweepPhase is when the first sweep is due.
+func sweepPhase(cfg *Config, streams sim.Streams) sim.Time {
+	if cfg.Machine.SweepPhase != Absent {
+		return cfg.Machine.SweepPhase
+	}
+	return sim.Time(streams.Stream("sweep phase").Uint64() % uint64(SweepPeriod))
 }
 
 // sweepBegins is one tick of the fixed rate; a stall of the sweeper holds it.

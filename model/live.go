@@ -1,0 +1,174 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"brokersim/sim"
+)
+
+// What a run on another clock than the simulated one takes from the model
+// beside the rules: what comes from outside the broker and what is injected,
+// drawn from the same streams as in a simulation, and the books.
+
+// Phases are the wall clock's sub-millisecond part at time 0 and the nominal
+// time of the first sweep, as configured or drawn.
+func Phases(cfg *Config, replication int) (wall WallClock, sweep sim.Time) {
+	streams := cfg.streams(replication)
+	return WallClock{wallPhase(cfg, streams)}, sweepPhase(cfg, streams)
+}
+
+func wallPhase(cfg *Config, streams sim.Streams) sim.Time {
+	if cfg.Machine.WallPhase != Absent {
+		return cfg.Machine.WallPhase
+	}
+	return sim.Time(streams.Stream("wall phase").Uint64() % uint64(sim.Millisecond))
+}
+
+func (c *Config) streams(replication int) sim.Streams {
+	return sim.Streams{Seed: c.Seed, Replication: uint64(replication)}
+}
+
+// Send is one send on its way to the broker.
+type Send struct {
+	Send     sim.Time // at the producer
+	Arrive   sim.Time // at the codec thread, if nothing of the broker's is in the way
+	Body     int64    // bytes
+	Producer int32    // index in Config.Producers
+}
+
+// Sends are all sends of a replication, in order of their arrival; of those of
+// one instant the lower producer's first. More than most are refused.
+func Sends(cfg *Config, replication, most int) ([]Send, error) {
+	var sends []Send
+	streams := cfg.streams(replication)
+	for i := range cfg.Producers {
+		p := newProducer(cfg, i, streams)
+		for {
+			at, ok := p.next(cfg)
+			if !ok {
+				break
+			}
+			if len(sends) == most {
+				return nil, fmt.Errorf("more than %d sends", most)
+			}
+			arrive := at
+			if !cfg.Recorded {
+				p.arrived = max(p.arrived, at+p.network.draw())
+				arrive = p.arrived
+			}
+			sends = append(sends, Send{at, arrive, int64(p.body.draw()), int32(i)})
+		}
+	}
+	slices.SortStableFunc(sends, func(a, b Send) int { return cmp.Compare(a.Arrive, b.Arrive) })
+	return sends, nil
+}
+
+// Stalls are those of one place, append or sweep, as what begins there meets
+// them. It is for one goroutine at a time.
+type Stalls struct{ set stallSet }
+
+// NewStalls returns those of appends and of sweeps.
+func NewStalls(cfg *Config, replication int) (appends, sweeps *Stalls) {
+	a, s, _ := newStalls(cfg, cfg.streams(replication))
+	return &Stalls{a}, &Stalls{s}
+}
+
+// End is when something that begins now and would last to base really ends,
+// and whether a stall holds it. Calls are in order of time.
+func (s *Stalls) End(now, base sim.Time) (end sim.Time, stalled bool) {
+	e := s.set.end(now, base)
+	return e.at, e.stalled
+}
+
+// Freezes yields the stalls of the whole process in order of their beginning.
+type Freezes struct{ sources []stallSource }
+
+// NewFreezes returns those of a replication.
+func NewFreezes(cfg *Config, replication int) *Freezes {
+	_, _, f := newStalls(cfg, cfg.streams(replication))
+	return &Freezes{f}
+}
+
+// Next is the next freeze; false if there is none.
+func (f *Freezes) Next() (from, to sim.Time, ok bool) {
+	if len(f.sources) == 0 {
+		return 0, 0, false
+	}
+	first := 0
+	for i := range f.sources {
+		if f.sources[i].at < f.sources[first].at {
+			first = i
+		}
+	}
+	s := &f.sources[first]
+	from, to = s.at, s.end(s.at)
+	if s.once {
+		f.sources = slices.Delete(f.sources, first, first+1)
+	} else {
+		s.skipTo(to)
+	}
+	return from, to, true
+}
+
+// Ledger puts attempts that were not simulated into the books that simulated
+// ones go into: outcomes, distributions, error lines and the checks.
+type Ledger struct {
+	b *Broker
+}
+
+// NewLedger returns the empty books of a replication. Of obs only Attempt is
+// told. The error is that of Config.Check.
+func NewLedger(cfg *Config, replication int, obs Observer) (*Ledger, error) {
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	traits, err := TraitsOf(cfg.Broker.Release)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{cfg: cfg, traits: traits, eng: sim.NewEngine(sim.Never, 0), obs: Observer{Attempt: obs.Attempt}}
+	b.queue = NewQueue(1)
+	b.network = newSampler(cfg.Costs.Network, cfg.streams(replication).Stream("network back"))
+	b.producers = make([]producer, len(cfg.Producers))
+	for i := range b.producers {
+		b.producers[i].spec = &cfg.Producers[i]
+	}
+	return &Ledger{b: b}, nil
+}
+
+// Settle enters an attempt that the broker answered at that time with its
+// outcome, code and, where it came to that, the store's status. Calls are in
+// order of at; a's Seq count from 0 in order of arrival, without gaps. The
+// answer's way back to the producer is drawn, as a simulation's is.
+func (l *Ledger) Settle(a *Attempt, producer int32, status PutStatus, at sim.Time) error {
+	for l.b.attempts.next <= a.Seq {
+		l.b.attempts.open()
+	}
+	// The clock is the engine's: the answer is its one event.
+	l.b.eng.At(at, evDone, 0)
+	if _, _, ok := l.b.eng.Next(); !ok {
+		return fmt.Errorf("answer of attempt %d: %w", a.Seq, l.b.eng.Err())
+	}
+	l.b.books.arrived++
+	l.b.books.open++
+	entry := l.b.attempts.at(a.Seq)
+	entry.Attempt, entry.producer, entry.status = *a, producer, status
+	l.b.answer(entry, a.Outcome, a.Code)
+	return nil
+}
+
+// Close ends the run at that time and checks the books. cut, which may be nil,
+// is why it ended early; the books of what was settled must add up even so.
+func (l *Ledger) Close(at sim.Time, cut error) error {
+	if now := l.b.eng.Now(); at > now {
+		l.b.eng.At(at, evDone, 0)
+		l.b.eng.Next()
+	}
+	l.b.cut = cut
+	return l.b.checkBooks()
+}
+
+// AddLedger takes the books of the next replication.
+func (s *Study) AddLedger(l *Ledger) { s.Add(l.b) }
