@@ -27,8 +27,6 @@ type mappedFile struct {
 
 func (f *mappedFile) end() int64 { return f.base + int64(f.size) }
 
-func (f *mappedFile) full() bool { return f.wrote.Load() == int64(f.size) }
-
 // readable is how far the file itself holds what was appended.
 func (f *mappedFile) readable() int64 {
 	if f.pooled {

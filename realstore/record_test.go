@@ -10,8 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var hosts = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
-
 func fromHex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.NewReplacer(" ", "", "\n", "", "\t", "").Replace(s))

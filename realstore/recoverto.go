@@ -1,0 +1,155 @@
+package realstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Recover copies the messages of a store into another directory, up to the
+// first bad record, as the broker's recovery keeps them, and makes consume
+// queues, index and checkpoint for them anew. The source is only read. The
+// target must be empty or missing. Offsets stay what they are, so what follows
+// a bad record can't be kept: Salvage says how much that is.
+//
+// Only Linux holds large stores: elsewhere the log is held in memory.
+func Recover(from, to string, o Options) (Salvage, error) {
+	var sv Salvage
+	d, err := OpenDir(from)
+	if err != nil {
+		return sv, err
+	}
+	if es, err := osList(to); err != nil {
+		return sv, err
+	} else if len(es) > 0 {
+		return sv, fmt.Errorf("%s: %w: recover into an empty directory, it holds %q", to, ErrForeign, es[0].name)
+	}
+	if rel, err := filepath.Rel(from, to); err == nil && filepath.IsLocal(rel) {
+		return sv, fmt.Errorf("%s lies inside %s", to, from)
+	}
+	if len(d.files) > 0 {
+		if err := checkSizes(d.files); err != nil {
+			return sv, err
+		}
+		o.MappedFileSizeCommitLog = int(d.files[0].size)
+	}
+	if sv, err = d.salvage(); err != nil {
+		return sv, err
+	}
+	log := filepath.Join(to, commitLogDir)
+	if err := os.MkdirAll(log, 0o755); err != nil {
+		return sv, err
+	}
+	for _, f := range d.files {
+		if f.base >= sv.End {
+			break
+		}
+		if err := copyFile(filepath.Join(log, fileName(f.base)), f.path, min(f.size, sv.End-f.base), f.size); err != nil {
+			return sv, err
+		}
+	}
+	if err := copyConfig(from, to); err != nil {
+		return sv, err
+	}
+	// An abort file and no checkpoint make recovery start at the first file.
+	if err := os.WriteFile(filepath.Join(to, abortName), nil, 0o644); err != nil {
+		return sv, err
+	}
+	s, err := newStore(machine{}, to, o)
+	if err != nil {
+		return sv, err
+	}
+	if err := s.open(); err != nil {
+		return sv, err
+	}
+	if s.recovery.End != sv.End {
+		err = fmt.Errorf("%s: recovered up to %d, copied up to %d", to, s.recovery.End, sv.End)
+	}
+	if err = errors.Join(err, s.settle()); err == nil {
+		err = s.v.remove(filepath.Join(to, abortName))
+	}
+	return sv, errors.Join(err, s.release())
+}
+
+// Salvage tells what Recover kept.
+type Salvage struct {
+	End      int64 // the log's end in the copy
+	Messages int64 // kept
+	Lost     int64 // sound messages after the end: not kept
+	Stop     Defect
+}
+
+// salvage finds where the log must end, and how many sound messages follow.
+func (d *Dir) salvage() (Salvage, error) {
+	var sv Salvage
+	s := &logScanner{files: d.files, crc: true}
+	defer s.close()
+	stopped := false
+	err := s.run(ScanOptions{Resync: true}, func(offset int64, r *Record, defect Defect) error {
+		switch {
+		case defect != Sound && !stopped:
+			stopped, sv.Stop, sv.End = true, defect, offset
+		case defect == Sound && stopped:
+			sv.Lost++
+		case defect == Sound:
+			sv.Messages++
+		}
+		return nil
+	})
+	if !stopped {
+		sv.End = s.end
+	}
+	if len(d.files) > 0 {
+		sv.End = max(sv.End, d.files[0].base)
+	}
+	return sv, err
+}
+
+func checkSizes(files []logFile) error {
+	var faults []error
+	for i, f := range files {
+		if f.size != files[0].size && i < len(files)-1 || f.size > files[0].size {
+			faults = append(faults, fmt.Errorf("%s: %w: %d bytes, the first file has %d", f.path, ErrDamaged, f.size, files[0].size))
+		} else if f.base != files[0].base+int64(i)*files[0].size {
+			faults = append(faults, fmt.Errorf("%s: %w: not the next file after %s", f.path, ErrDamaged, fileName(files[max(i-1, 0)].base)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// copyFile copies the first n bytes and leaves the rest of the file's size zero.
+func copyFile(to, from string, n, size int64) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, n))
+	return errors.Join(err, out.Truncate(size), out.Sync(), out.Close())
+}
+
+// copyConfig takes the broker's config/ along, which names the topics.
+func copyConfig(from, to string) error {
+	es, err := osList(filepath.Join(from, "config"))
+	if err != nil || len(es) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(to, "config"), 0o755); err != nil {
+		return err
+	}
+	for _, e := range es {
+		if e.dir || e.size > 64<<20 {
+			continue
+		}
+		if err := copyFile(filepath.Join(to, "config", e.name), filepath.Join(from, "config", e.name), e.size, e.size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
