@@ -48,8 +48,8 @@ func (c *PageCache) check(bad func(format string, args ...any)) {
 	if c.Tick != sim.Millisecond && c.Tick != 4*sim.Millisecond && c.Tick != 10*sim.Millisecond {
 		bad("page cache: want a tick of 1ms, 4ms or 10ms, got %v", c.Tick)
 	}
-	if c.Writeback < 0 || c.Writeback > 0 && (c.Writeback < sim.Millisecond || c.Expire < 0 || c.Expire/c.Writeback >= expireMost) {
-		bad("page cache: want writeback each 1ms or more, or 0, and pages that expire after less than %d of them, got %v and %v", expireMost, c.Writeback, c.Expire)
+	if c.Writeback < 0 || c.Writeback > 0 && (c.Writeback < 10*sim.Millisecond || c.Expire < 0 || c.Expire/c.Writeback >= expireMost) {
+		bad("page cache: want writeback each 10ms or more, or 0, and pages that expire after less than %d of them, got %v and %v", expireMost, c.Writeback, c.Expire)
 	}
 }
 
@@ -177,7 +177,7 @@ func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
 		c.writers = append(c.writers, dirtier{cpu: i % cfg.Machine.Cores, quota: initialQuota})
 	}
 	if k.Writeback > 0 {
-		c.history = make([]int64, k.Expire/k.Writeback+1)
+		c.history = make([]int64, max(1, (k.Expire+k.Writeback-1)/k.Writeback))
 		c.kupdate = sim.Time(streams.Stream("writeback phase").Uint64n(uint64(k.Writeback)))
 	}
 	cpu := len(c.writers)
@@ -253,8 +253,8 @@ func (c *pageCache) advance(t sim.Time) {
 // periodic is wb_check_old_data_flush and wb_check_background_flush.
 func (c *pageCache) periodic(now sim.Time) {
 	c.settle(now)
-	// The slot about to be overwritten is that of the tick that lies
-	// dirty_expire_centisecs back.
+	// The slot about to be overwritten is that of the look that lies
+	// dirty_expire_centisecs back, or of the first one further back.
 	slot := c.kupdates % len(c.history)
 	if c.kupdates >= len(c.history) {
 		c.old = c.history[slot]

@@ -258,13 +258,16 @@ func (p *Profile) Check() error {
 			bad("%s: no such resource: %d", name, s.On)
 		case (s.Every == nil) == (s.Each == 0):
 			bad("%s: want one of every and each", name)
-		case s.Every != nil && !(s.Every.Mean() >= 1000):
-			bad("%s: every: want a mean of at least 1us, got %v", name, s.Every)
+		case s.Every != nil && !(s.Every.Mean() >= 1e6):
+			bad("%s: every: want a mean of at least 1ms, got %v", name, s.Every)
 		case s.Every == nil && (s.Each < 0 || !(s.Share > 0 && s.Share <= 1)):
 			bad("%s: want each of at least 1 byte and a share above 0, at most 1, got %d and %v", name, s.Each, s.Share)
 		case s.While != "" && s.While != "inside" && s.While != "outside":
 			bad("%s: while: want inside or outside, got %q", name, s.While)
 		}
+	}
+	if load := p.load(); !(load <= loadMost) {
+		bad("stalls: want them to take up to %v of the time, got %.3g", loadMost, load)
 	}
 	for _, f := range p.Flushes {
 		f.check("flush "+f.Mode.String(), bad)
@@ -276,6 +279,20 @@ func (p *Profile) Check() error {
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(faults...)
+}
+
+// loadMost bounds the share of time that stall processes take: more would never
+// let an append end.
+const loadMost = 0.9
+
+// load is that share.
+func (p *Profile) load() (load float64) {
+	for _, s := range p.Stalls {
+		if s.Every != nil && s.Takes != nil {
+			load += s.Takes.Mean() / s.Every.Mean()
+		}
+	}
+	return load
 }
 
 func (t *Table) check(name string, bad func(format string, args ...any)) {
