@@ -201,6 +201,17 @@ func (b *Broker) then(at sim.Time, kind sim.Kind, arg uint64) {
 	b.next = successor{at, kind, true, arg}
 }
 
+// at is then for a successor that its caller handles itself: it reports whether
+// that is now the event at hand, and schedules it otherwise. It is for steps
+// that can't follow each other without end.
+func (b *Broker) at(t sim.Time, kind sim.Kind, arg uint64) bool {
+	if t >= b.frozen && b.eng.Advance(t, kind) {
+		return true
+	}
+	b.eng.At(t, kind, arg)
+	return false
+}
+
 // Fingerprint hashes the trajectory so far: time, event, request, outcome.
 func (b *Broker) Fingerprint() sim.Fingerprint { return b.fp }
 

@@ -99,7 +99,9 @@ func (b *Broker) unlock(w uint32) {
 	}
 	done := now + b.finish.draw()
 	if b.lock.waiting.n == 0 {
-		b.then(done, evDone, uint64(w))
+		if b.at(done, evDone, uint64(w)) {
+			b.done(w)
+		}
 		return
 	}
 	b.eng.At(done, evDone, uint64(w))

@@ -39,7 +39,9 @@ func (b *Broker) take(w uint32) bool {
 		}
 	}
 	b.workers[w].seq = a.Seq
-	b.then(now+b.process.draw(), evLockReq, uint64(w))
+	if b.at(now+b.process.draw(), evLockReq, uint64(w)) {
+		b.requestLock(w)
+	}
 	return true
 }
 

@@ -80,7 +80,9 @@ func (b *Broker) arrive(i int) {
 		return
 	}
 	p.offered = max(p.offered, now+b.decode.draw())
-	b.then(p.offered, evOffer, uint64(a.Seq))
+	if seq := a.Seq; b.at(p.offered, evOffer, uint64(seq)) {
+		b.offer(seq)
+	}
 }
 
 // offer hands the request to the send executor: createTimestamp, then the
@@ -100,7 +102,9 @@ func (b *Broker) offer(seq int64) {
 		return
 	}
 	if wake, w, ok := b.signal(); ok {
-		b.then(wake, evTake, uint64(w))
+		if b.at(wake, evTake, uint64(w)) {
+			b.woken(w)
+		}
 	}
 }
 
