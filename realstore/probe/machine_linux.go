@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +22,7 @@ const canProbe = true
 // scheduler, whose way back from a system call is longer than the wait.
 func sleep(ns int64) {
 	ts := unix.NsecToTimespec(ns)
-	unix.RawSyscall(unix.SYS_NANOSLEEP, ptr(&ts), 0, 0)
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // switchesOf is of the thread that it is called on.
@@ -46,9 +47,6 @@ func quickTimers() {
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }
-
-// flushDisk waits until nothing is dirty any more, of anybody's.
-func flushDisk() { unix.Sync() }
 
 func freeBytes(dir string) int64 {
 	var s unix.Statfs_t

@@ -63,7 +63,6 @@ func Do(ctx context.Context, dir string, o Options, progress func(done, total ti
 		if err := done(r); err != nil {
 			return err
 		}
-		// What the run before left dirty is no part of the next one's disk.
 		if n+1 < o.Runs {
 			settle(ctx)
 		}
@@ -128,9 +127,11 @@ func measure(ctx context.Context, dir string, o *Options, number int) (*Run, err
 	options.Nanos = clock.now
 	options.Hook.Flushed = flushes.add
 	options.Hook.Allocated = func(base, start, end int64) {
-		select {
-		case files <- NewFile{base, start, end}:
-		default:
+		if flushes.on.Load() && start <= end {
+			select {
+			case files <- NewFile{base, start, end}:
+			default:
+			}
 		}
 	}
 	procs := runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
@@ -438,9 +439,8 @@ func measureCost(o *Options) Cost {
 	return cost
 }
 
-// settle waits a moment between runs.
+// settle lets the disk finish with the files of the run before.
 func settle(ctx context.Context) {
-	flushDisk()
 	select {
 	case <-ctx.Done():
 	case <-time.After(200 * time.Millisecond):
@@ -489,4 +489,3 @@ func (w *watcher) stop() {
 	close(w.quit)
 	<-w.done
 }
-
