@@ -22,8 +22,9 @@ import (
 //   - The flusher writes what others made dirty before the commit log's pages.
 //     msync goes first: while it writes, the flusher does not (as blk-wbt holds
 //     background writes back behind synchronous ones).
-//   - A neighbour's task writes 32 KiB at a time. Tasks keep their processor;
-//     that they compete for it is not modelled.
+//   - A neighbour's task writes 32 KiB at a time, each of which takes between
+//     half and one and a half of its mean time, evenly: tasks compete for
+//     processors. A task keeps its processor all the same.
 //   - A page is 4 KiB: with stable pages, an append waits for the flush of the
 //     page that was partly filled when the flush began, not of a larger folio.
 type PageCache struct {
@@ -148,10 +149,12 @@ type neighbour struct {
 	every   sampler
 	length  sampler
 	tasks   []dirtier
-	step    sim.Time // that a task takes for writePages
+	step    sim.Time // that a task takes for writePages, in the mean
+	stream  *sim.Stream
 	start   sim.Time // of the next burst
 	stop    sim.Time // of the burst under way, or Never
-	nextOne int      // task that acts next
+	next    sim.Time
+	nextOne int // task that acts then, if it is none of the two
 }
 
 func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
@@ -189,6 +192,7 @@ func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
 			length: newSampler(spec.For, streams.Stream("neighbour "+spec.Name+" for")),
 			tasks:  make([]dirtier, spec.Tasks),
 			step:   max(1, sim.Time(float64(writePages*pageSize)*float64(spec.Tasks)*1e9/float64(spec.Rate))),
+			stream: streams.Stream("neighbour " + spec.Name + " write"),
 			start:  spec.At,
 			stop:   sim.Never,
 		}
@@ -199,6 +203,7 @@ func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
 			n.tasks[j] = dirtier{cpu: cpu % cfg.Machine.Cores, next: sim.Never}
 			cpu++
 		}
+		n.look()
 		c.neighbours = append(c.neighbours, n)
 	}
 	c.schedule()
@@ -219,18 +224,18 @@ func (c *pageCache) writer(worker int) *dirtier { return &c.writers[worker] }
 func (c *pageCache) schedule() {
 	c.next = c.kupdate
 	for i := range c.neighbours {
-		c.next = min(c.next, c.neighbours[i].due())
+		c.next = min(c.next, c.neighbours[i].next)
 	}
 }
 
-func (n *neighbour) due() sim.Time {
-	t := min(n.start, n.stop)
+// look finds out what the neighbour does next.
+func (n *neighbour) look() {
+	n.next = min(n.start, n.stop)
 	for i := range n.tasks {
-		if n.tasks[i].next < t {
-			t, n.nextOne = n.tasks[i].next, i
+		if n.tasks[i].next < n.next {
+			n.next, n.nextOne = n.tasks[i].next, i
 		}
 	}
-	return t
 }
 
 // advance is all that happens up to t.
@@ -241,8 +246,9 @@ func (c *pageCache) advance(t sim.Time) {
 			c.periodic(now)
 		}
 		for i := range c.neighbours {
-			if n := &c.neighbours[i]; n.due() == now {
+			if n := &c.neighbours[i]; n.next == now {
 				c.act(n, now)
+				n.look()
 			}
 		}
 		c.schedule()
@@ -329,11 +335,12 @@ func (c *pageCache) act(n *neighbour, now sim.Time) {
 			n.tasks[i] = dirtier{cpu: n.tasks[i].cpu, quota: initialQuota, next: now + n.step*sim.Time(i+1)/sim.Time(len(n.tasks))}
 		}
 	default:
-		c.write(&n.tasks[n.nextOne], now, n.step)
+		took := n.step/2 + sim.Time(n.stream.Uint64n(uint64(n.step)+1))
+		c.write(&n.tasks[n.nextOne], now, took)
 	}
 }
 
-// write is a task that ends a write, or its sleep.
+// write is a task that ends a write, or its sleep; the next write takes step.
 func (c *pageCache) write(d *dirtier, now, step sim.Time) {
 	c.settle(now)
 	balance := d.asleep && d.retry
