@@ -38,6 +38,13 @@ type Send struct {
 	Producer int32    // index in Config.Producers
 }
 
+// Attempt is the send before anything happened to it.
+func (s *Send) Attempt(seq int64) Attempt {
+	a := blank.Attempt
+	a.Seq, a.Send, a.Arrive, a.Body = seq, s.Send, s.Arrive, s.Body
+	return a
+}
+
 // Sends are all sends of a replication, in order of their arrival; of those of
 // one instant the lower producer's first. More than most are refused.
 func Sends(cfg *Config, replication, most int) ([]Send, error) {
