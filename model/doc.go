@@ -25,6 +25,10 @@
 //  6. putlock.go    the put lock, isOSPageCacheBusy
 //     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
 //     costs.go      what it takes; stall.go: what holds it up
+//     modelstore.go what it takes by mechanism, if the scenario says so:
+//     profile.go      as measured on a disk, by place in the file and phase of
+//     flushthread.go  the flush thread,
+//     pagecache.go    and with the kernel's writeback and throttling
 //  7. putstatus.go  PutMessageStatus to response
 //     books.go      the answer, the producer's patience, and the books that must add up
 //
@@ -54,9 +58,14 @@
 //     ends; what passes outside, a stalled append or the network, goes on.
 //  6. Answering a request costs the sweeper time, the first of a sweep more;
 //     meanwhile requests come and go.
-//  7. A producer gives up sendMsgTimeout after the call; an answer that comes
+//  7. A record's place in its file, the flush thread's phase, and what takes the
+//     processor or the disk away decide how long its append takes; each is a
+//     process of its own and no tail goes beyond what was measured
+//     (modelstore.go). What the kernel's part leaves out is said in
+//     pagecache.go. Flushes take time and the disk, nobody waits for them.
+//  8. A producer gives up sendMsgTimeout after the call; an answer that comes
 //     later counts as client_timeout, whatever it says.
-//  8. Producers send once: retries, flush, replica and the transient pool are
+//  9. Producers send once: retries, flush, replica and the transient pool are
 //     not simulated yet, nor are response callbacks in the send queue (4.7.1
 //     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
 //     of them a configuration asks for.

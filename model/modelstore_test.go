@@ -436,3 +436,30 @@ func TestMismatches(t *testing.T) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
+
+// BenchmarkModelStore is the price of an append by mechanism.
+func BenchmarkModelStore(b *testing.B) {
+	p := quietProfile()
+	for i := range p.Ladder {
+		p.Ladder[i].Takes = must("quantiles(0=0us, 0.5=0.1us, 0.9=1us, 0.99=50us, 1=1ms)")
+	}
+	p.Stalls = []Mechanism{{Name: "a", Every: must("exponential(mean=1s)"), Table: table("1ms")}, {Name: "b", Each: 2 << 20, Share: 0.2, Table: table("18ms")}}
+	profile := storeConfig(p, "deterministic(rate=1/s)", sim.Second)
+	cache := cacheConfig("deterministic(rate=1/s)", sim.Second)
+	quiet := cacheConfig("deterministic(rate=1/s)", sim.Second)
+	quiet.Neighbours = nil
+	for _, c := range []struct {
+		name string
+		cfg  *Config
+	}{{"profile", profile}, {"page cache", quiet}, {"page cache and neighbour", cache}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newTestStore(b, c.cfg)
+			now := sim.Time(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				now = s.begin(now+50*us, 0, 862, 0)
+				s.end(now)
+			}
+		})
+	}
+}

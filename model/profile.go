@@ -61,8 +61,8 @@ type Table struct {
 }
 
 // Boundary is the highest boundary of its file that a record crosses: it is
-// the first to touch what lies behind (findings: fault-around 64 KiB, folios
-// of 2 MiB).
+// the first to touch what lies behind, a page (4 KiB), what one fault maps
+// around it (64 KiB), a folio that is allocated in one piece (2 MiB).
 type Boundary uint8
 
 // The boundaries, lowest first.
