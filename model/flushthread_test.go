@@ -50,11 +50,10 @@ func TestFlushThread(t *testing.T) {
 			f.decide(0)
 			var got []flush
 			look := func(until sim.Time) {
-				for at := f.next; ; {
+				for {
+					at := f.next
 					if f.flushing {
 						at = f.until
-					} else {
-						at = f.next
 					}
 					if at > until {
 						return

@@ -296,8 +296,6 @@ func TestDirtyBalance(t *testing.T) {
 		if most > bound || most < c.freerun {
 			t.Errorf("most dirty pages: got %d, want up to %d and more than %d", most, bound, c.freerun)
 		}
-		// Little's law: the mean stock is the rate of what is written times the
-		// mean time that a page stays, which the disk can't beat.
 		if c.written < c.total/2 {
 			t.Errorf("%d pages dirtied, only %d written", c.total, c.written)
 		}
