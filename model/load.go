@@ -81,6 +81,10 @@ func (b *Broker) loadArrive(i int) {
 		b.books.open++
 	} else {
 		l.count.Overload++
+		b.fp.MixEvent(now, evLoadArrive, uint64(i))
+		if l.pool.name != EndTransactionQueue { // one-way, so nobody is told (facts §2.1, §11)
+			b.loadError(RemarkOverload)
+		}
 	}
 	b.nextLoad(i)
 }
@@ -88,7 +92,7 @@ func (b *Broker) loadArrive(i int) {
 func (b *Broker) loadDone(i int) {
 	l := &b.loads[i]
 	l.count.Served++
-	b.fp.Mix(uint64(b.eng.Now()))
+	b.fp.MixEvent(b.eng.Now(), evLoadDone, uint64(i))
 	b.books.open--
 	if head, ok := l.pool.queue.Poll(); ok {
 		b.eng.At(b.eng.Now()+b.loads[head.ID].service.draw(), evLoadDone, head.ID)
@@ -100,9 +104,15 @@ func (b *Broker) loadDone(i int) {
 func (b *Broker) loadSwept(ans Answer) {
 	l := &b.loads[ans.ID]
 	l.count.TimeoutCleanQueue++
-	b.fp.Mix(uint64(b.eng.Now()))
+	b.fp.MixEvent(b.eng.Now(), evSweepNext, ans.ID)
 	b.books.open--
-	b.books.errorLine(b.eng.Now(), CodeSystemBusy, ans.Remark())
+	b.loadError(ans.Remark()) // one-way or not
+}
+
+func (b *Broker) loadError(remark string) {
+	if now := b.eng.Now(); now >= b.cfg.Warmup {
+		b.books.errorLine(now, CodeSystemBusy, remark)
+	}
 }
 
 // Loads returns what became of the requests of the other queues.

@@ -306,6 +306,9 @@ func TestUnsupported(t *testing.T) {
 		if i >= slices.Index(tags, "5.0.0") {
 			want = append(want, "dumps all thread stacks")
 		}
+		if i >= slices.Index(tags, "5.3.0") {
+			want = append(want, "sends again")
+		}
 		got := traits.Unsupported()
 		if len(got) != len(want) {
 			t.Errorf("%s: got %q, want %q", tag, got, want)

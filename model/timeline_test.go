@@ -333,8 +333,36 @@ func TestLoadsOfOneQueue(t *testing.T) {
 		{Queue: "pull", Arrived: 2, Served: 1, Overload: 1},
 		{Queue: "pull", Arrived: 2, TimeoutCleanQueue: 2},
 	}
-	if diff := cmp.Diff(want, follow(t, cfg).result.Queues); diff != "" {
+	r := follow(t, cfg).result
+	if diff := cmp.Diff(want, r.Queues); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	// The look at 5103 ms finds both expired; the refusal was long before.
+	var got []string
+	for _, e := range r.Errors {
+		got = append(got, fmt.Sprint(e.AtMs, " ", e.Remark[:10]))
+	}
+	if diff := cmp.Diff([]string{"103 [OVERLOAD]", "5103 [TIMEOUT_C", "5103 [TIMEOUT_C"}, got); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	cfg.Warmup = sim.Second
+	if r := follow(t, cfg).result; len(r.Errors) != 2 {
+		t.Errorf("errors after the warm-up: got %v", r.Errors)
+	}
+}
+
+// TestEndTransactionIsOneWay: when its queue is full nobody is told, when it
+// waits too long the sweep answers all the same (facts §1.5, §2.1, §11).
+func TestEndTransactionIsOneWay(t *testing.T) {
+	cfg := bare("4.3.2", 2*sim.Second, at(0))
+	cfg.Broker.EndTransactionThreadPoolNums, cfg.Broker.EndTransactionPoolQueueCapacity = 1, 1
+	cfg.Loads = []model.Load{{Queue: "endTransaction", Arrivals: at(100*ms, 101*ms, 102*ms), Service: dist("6s")}}
+	r := follow(t, cfg).result
+	if want := (model.LoadCounts{Queue: "endTransaction", Arrived: 3, Served: 1, TimeoutCleanQueue: 1, Overload: 1}); r.Queues[0] != want {
+		t.Errorf("got %+v, want %+v", r.Queues[0], want)
+	}
+	if len(r.Errors) != 1 || r.Errors[0].AtMs != 3103 {
+		t.Errorf("errors: got %+v, want one at 3103 ms", r.Errors)
 	}
 }
 
