@@ -430,7 +430,7 @@ func TestMismatches(t *testing.T) {
 		"store.profile: made with release 4.9.4, the run's is 4.3.2",
 		"store.profile: made with bodies of 800 to 1024 bytes, the run's are 1024 to 2048",
 		"store.profile: made at 100 appends/s, the run has 250",
-		"store.profile: has no appends that cross 2MiB, inside; those most like them are taken",
+		"store.profile: has no appends of the rungs 2MiB inside; those most like them are taken",
 	}
 	if got := p.Mismatches(cfg); !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

@@ -373,12 +373,16 @@ func (p *Profile) Mismatches(c *Config) []string {
 	if m.Rate > 0 && rate > 0 && (rate < m.Rate/2 || rate > m.Rate*2) {
 		say("made at %.6g appends/s, the run has %.6g", m.Rate, rate)
 	}
+	var borrowed []string
 	for b := range boundaries {
 		for ph := range phases {
 			if _, own := p.rung(b, ph); !own {
-				say("has no appends that cross %s, %s; those most like them are taken", b, ph)
+				borrowed = append(borrowed, b.String()+" "+ph.String())
 			}
 		}
+	}
+	if len(borrowed) > 0 {
+		say("has no appends of the rungs %s; those most like them are taken", strings.Join(borrowed, ", "))
 	}
 	return out
 }
