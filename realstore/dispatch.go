@@ -36,9 +36,14 @@ func (t *queueTable) init(s *Store) {
 	t.all.Store(&map[queueKey]*queue{})
 }
 
+// find returns a queue, nil where it is new.
+func (t *queueTable) find(topic string, id int32) *queue {
+	return (*t.all.Load())[queueKey{topic, id}]
+}
+
 // of returns a queue, and makes it where it is new.
 func (t *queueTable) of(topic string, id int32) *queue {
-	if q := (*t.all.Load())[queueKey{topic, id}]; q != nil {
+	if q := t.find(topic, id); q != nil {
 		return q
 	}
 	return t.add(topic, id)

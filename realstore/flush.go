@@ -129,7 +129,9 @@ func (g *groupCommit) refuse() {
 }
 
 // awaitFlush waits until the log is on disk up to next.
-func (s *Store) awaitFlush(e *encoder, next int64) error {
+func (s *Store) awaitFlush(next int64) error {
+	e := s.encoders.Get().(*encoder)
+	defer s.encoders.Put(e)
 	r := e.req
 	if r == nil {
 		t := time.NewTimer(time.Hour)

@@ -194,3 +194,16 @@ func lockDir(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// nextData returns the first place from at on that may be other than zero, or
+// end: the unwritten rest of a preallocated file need not be read.
+func nextData(f *os.File, at, end int64) int64 {
+	n, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+	switch {
+	case errors.Is(err, unix.ENXIO):
+		return end
+	case err != nil || n < at:
+		return at
+	}
+	return min(n, end)
+}

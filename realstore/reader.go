@@ -309,6 +309,11 @@ func (s *logScanner) search(f logFile, pos int64, deep bool) (zero bool, next in
 	// Bytes made to look like records at each place must not take forever.
 	budget := 4*f.size + 1<<20
 	for from := pos + 1; from < f.size; {
+		if from >= s.at+int64(s.n) {
+			if from = nextData(s.f, from, f.size); from == f.size {
+				break
+			}
+		}
 		b, err := s.bytes(from, int(min(f.size-from, searchBytes)))
 		if err != nil || len(b) == 0 {
 			return zero, -1, err

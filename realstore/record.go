@@ -144,14 +144,14 @@ func AppendRecord(dst []byte, m *Message, p Placement) ([]byte, error) {
 	if n := recordSize(m, p.StoreHost, v2); n > maxRecordBytes {
 		return dst, fmt.Errorf("%w: record of %d bytes, at most %d", ErrTooLarge, n, maxRecordBytes)
 	}
-	return encode(dst, m, p, v2), nil
+	return encode(dst, m, p, v2, bodyCRC(m.Body)), nil
 }
 
 // bodyCRC is what BODYCRC holds: the IEEE CRC-32 without its highest bit.
 func bodyCRC(body []byte) uint32 { return crc32.ChecksumIEEE(body) & 0x7FFFFFFF }
 
-// encode frames a message that was checked.
-func encode(dst []byte, m *Message, p Placement, v2 bool) []byte {
+// encode frames a message that was checked, with its body's sum.
+func encode(dst []byte, m *Message, p Placement, v2 bool, crc uint32) []byte {
 	be := binary.BigEndian
 	magic, sys := MagicV1, m.SysFlag&^maskHosts
 	if v2 {
@@ -165,7 +165,7 @@ func encode(dst []byte, m *Message, p Placement, v2 bool) []byte {
 	}
 	dst = be.AppendUint32(dst, uint32(recordSize(m, p.StoreHost, v2)))
 	dst = be.AppendUint32(dst, magic)
-	dst = be.AppendUint32(dst, bodyCRC(m.Body))
+	dst = be.AppendUint32(dst, crc)
 	dst = be.AppendUint32(dst, uint32(m.QueueID))
 	dst = be.AppendUint32(dst, uint32(m.Flag))
 	dst = be.AppendUint64(dst, uint64(p.QueueOffset))

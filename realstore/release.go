@@ -28,22 +28,22 @@ type traits struct {
 
 // changes is the table of what changed, in which release.
 var changes = []struct {
-	since string
+	since int
 	apply func(*traits)
 }{
-	{"4.0.0", func(t *traits) {
+	{4<<16 | 0<<8 | 0, func(t *traits) {
 		*t = traits{putWakesFlush: true, secondFlushUnseen: true, propertiesEndInSeparator: true}
 	}},
-	{"4.8.0", func(t *traits) { t.secondFlushUnseen = false }},
-	{"4.9.1", func(t *traits) {
+	{4<<16 | 8<<8 | 0, func(t *traits) { t.secondFlushUnseen = false }},
+	{4<<16 | 9<<8 | 1, func(t *traits) {
 		t.reentrantLock, t.flushTimed, t.propertiesEndInSeparator = true, true, false
 	}},
-	{"4.9.4", func(t *traits) { t.limitOnBody, t.indexCountsOccupiedSlots = true, true }},
-	{"4.9.5", func(t *traits) { t.limitOnRecordToo = true }},
-	{"5.0.0", func(t *traits) { t.syncFlushWithPool, t.abortHoldsPID, t.checkpointHasFlushOffsets = true, true, true }},
-	{"5.1.0", func(t *traits) { t.recordV2 = true }},
-	{"5.2.0", func(t *traits) { t.propertiesEndInSeparator = true }},
-	{"5.3.2", func(t *traits) { t.putWakesFlush = false }},
+	{4<<16 | 9<<8 | 4, func(t *traits) { t.limitOnBody, t.indexCountsOccupiedSlots = true, true }},
+	{4<<16 | 9<<8 | 5, func(t *traits) { t.limitOnRecordToo = true }},
+	{5<<16 | 0<<8 | 0, func(t *traits) { t.syncFlushWithPool, t.abortHoldsPID, t.checkpointHasFlushOffsets = true, true, true }},
+	{5<<16 | 1<<8 | 0, func(t *traits) { t.recordV2 = true }},
+	{5<<16 | 2<<8 | 0, func(t *traits) { t.propertiesEndInSeparator = true }},
+	{5<<16 | 3<<8 | 2, func(t *traits) { t.putWakesFlush = false }},
 }
 
 // traitsOf returns the traits of a release, "4.9.4" say.
@@ -57,28 +57,27 @@ func traitsOf(release string) (traits, error) {
 		return t, err
 	}
 	for _, c := range changes {
-		if since, _ := parseRelease(c.since); v >= since {
+		if v >= c.since {
 			c.apply(&t)
 		}
 	}
 	return t, nil
 }
 
-// parseRelease turns "4.9.4" into a number that compares as releases do.
+// parseRelease turns "4.9.4" into 4<<16 | 9<<8 | 4, which compares as releases do.
 func parseRelease(s string) (int, error) {
-	parts := strings.Split(s, ".")
-	v := 0
-	if len(parts) == 3 {
-		for _, p := range parts {
-			n, err := strconv.ParseUint(p, 10, 8)
-			if err != nil {
-				v = 0
-				break
-			}
-			v = v<<8 | int(n)
+	v, rest, parts := 0, s, 0
+	for more := true; more; parts++ {
+		var part string
+		part, rest, more = strings.Cut(rest, ".")
+		n, err := strconv.ParseUint(part, 10, 8)
+		if err != nil {
+			parts = 9
+			break
 		}
+		v = v<<8 | int(n)
 	}
-	if v < 4<<16 || v >= 6<<16 {
+	if parts != 3 || v < 4<<16 || v >= 6<<16 {
 		return 0, fmt.Errorf("release %q: want one of 4.0.0 to 5.x, as in \"4.3.2\"", s)
 	}
 	return v, nil

@@ -180,13 +180,13 @@ func (s *Store) start() {
 // the message is on disk, unless the message's property WAIT is false. ph may
 // be nil.
 func (s *Store) Append(m *Message, ph *Phases) (Result, error) {
-	e := s.encoders.Get().(*encoder)
-	e.reset()
-	if err := s.encode(e, m); err != nil {
-		s.encoders.Put(e)
+	p := put{m: m, count: 1}
+	q, n, err := s.check(m)
+	if err != nil {
 		return Result{}, err
 	}
-	return s.store(e, m, ph)
+	p.bytes, p.crc = n, bodyCRC(m.Body)
+	return s.store(&p, q, ph)
 }
 
 // AppendBatch stores messages of one queue side by side, or none of them: they
@@ -196,94 +196,101 @@ func (s *Store) AppendBatch(ms []Message, ph *Phases) (Result, error) {
 		return Result{}, errors.New("empty batch")
 	}
 	e := s.encoders.Get().(*encoder)
-	e.reset()
+	defer s.encoders.Put(e)
+	p := put{m: &ms[0], count: len(ms)}
+	p.batch = e.buf[:0]
+	var q *queue
 	for i := range ms {
+		m := &ms[i]
 		var err error
-		if ms[i].Topic != ms[0].Topic || ms[i].QueueID != ms[0].QueueID || ms[i].SysFlag&maskTransaction != 0 {
+		if m.Topic != p.m.Topic || m.QueueID != p.m.QueueID || m.SysFlag&maskTransaction != 0 {
 			err = errors.New("a batch is of one topic and queue, without transactions")
-		} else {
-			err = s.encode(e, &ms[i])
+		} else if q, _, err = s.check(m); err == nil {
+			p.batch = encode(p.batch, m, Placement{StoreHost: s.o.StoreHost}, len(m.Topic) > maxTopicBytesV1, bodyCRC(m.Body))
+		}
+		if err == nil && len(p.batch) > min(s.alloc.size-blankHead, s.o.MaxMessageSize+1<<16) {
+			err = fmt.Errorf("%w: batch of more than %d bytes; maxMessageSize %d, commit log files of %d",
+				ErrTooLarge, len(p.batch), s.o.MaxMessageSize, s.alloc.size)
 		}
 		if err != nil {
-			s.encoders.Put(e)
 			return Result{}, fmt.Errorf("message %d of %d: %w", i, len(ms), err)
 		}
 	}
-	if len(e.buf) > s.o.MaxMessageSize+1<<16 {
-		err := fmt.Errorf("%w: batch of %d bytes, maxMessageSize %d", ErrTooLarge, len(e.buf), s.o.MaxMessageSize)
-		s.encoders.Put(e)
-		return Result{}, err
-	}
-	return s.store(e, &ms[0], ph)
+	e.buf, p.bytes = p.batch, len(p.batch)
+	return s.store(&p, q, ph)
 }
 
-// encoder holds the records of one append, and its wait for the disk.
-type encoder struct {
-	buf   []byte
+// put is one append: a message, whose record is written in its place, or the
+// records of a batch.
+type put struct {
+	m     *Message
+	crc   uint32 // of the message's body
+	batch []byte
+	bytes int
 	count int
-	req   *flushRequest
 }
 
-func (e *encoder) reset() { e.buf, e.count = e.buf[:0], 0 }
+// encoder holds the records of a batch, and an append's wait for the disk.
+type encoder struct {
+	buf []byte
+	req *flushRequest
+}
 
-func (s *Store) encode(e *encoder, m *Message) error {
-	if err := checkTopic(m.Topic); err != nil {
-		return err
-	}
+// check finds a message's queue and its record's length, and refuses a message
+// that can't be stored.
+func (s *Store) check(m *Message) (*queue, int, error) {
 	v2 := len(m.Topic) > maxTopicBytesV1
-	if v2 && !s.t.recordV2 {
-		return fmt.Errorf("%w: %d bytes, at most %d in %s", ErrTopic, len(m.Topic), maxTopicBytesV1, s.o.Release)
-	}
-	if m.QueueID < 0 {
-		return fmt.Errorf("queue id: want at least 0, got %d", m.QueueID)
-	}
-	if len(m.Properties) > maxPropertiesBytes {
-		return fmt.Errorf("%w: %d bytes, at most %d", ErrProperties, len(m.Properties), maxPropertiesBytes)
-	}
 	n := recordSize(m, s.o.StoreHost, v2)
 	limited, limit := n, s.o.MaxMessageSize
 	if s.t.limitOnBody {
 		limited = len(m.Body)
 	}
 	if limited > limit || s.t.limitOnRecordToo && n > limit+1<<16 || n > s.alloc.size-blankHead {
-		return fmt.Errorf("%w: record of %d bytes with a body of %d; maxMessageSize %d, commit log files of %d",
+		return nil, 0, fmt.Errorf("%w: record of %d bytes with a body of %d; maxMessageSize %d, commit log files of %d",
 			ErrTooLarge, n, len(m.Body), limit, s.alloc.size)
 	}
-	e.buf = encode(e.buf, m, Placement{StoreHost: s.o.StoreHost}, v2)
-	e.count++
-	return nil
+	if len(m.Properties) > maxPropertiesBytes {
+		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrProperties, len(m.Properties), maxPropertiesBytes)
+	}
+	if q := s.queues.find(m.Topic, m.QueueID); q != nil {
+		return q, n, nil
+	}
+	if err := checkTopic(m.Topic); err != nil {
+		return nil, 0, err
+	}
+	if v2 && !s.t.recordV2 {
+		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d in %s", ErrTopic, len(m.Topic), maxTopicBytesV1, s.o.Release)
+	}
+	if m.QueueID < 0 {
+		return nil, 0, fmt.Errorf("queue id: want at least 0, got %d", m.QueueID)
+	}
+	return s.queues.add(m.Topic, m.QueueID), n, nil
 }
 
-// store appends what is encoded, and waits for the disk where that is asked for.
-func (s *Store) store(e *encoder, m *Message, ph *Phases) (Result, error) {
-	if len(e.buf) > s.alloc.size-blankHead {
-		err := fmt.Errorf("%w: %d bytes, commit log files of %d", ErrTooLarge, len(e.buf), s.alloc.size)
-		s.encoders.Put(e)
-		return Result{}, err
-	}
-	q := s.queues.of(m.Topic, m.QueueID)
+// store appends, and waits for the disk where that is asked for.
+func (s *Store) store(p *put, q *queue, ph *Phases) (Result, error) {
 	if ph != nil {
 		*ph = Phases{Request: s.o.Nanos()}
 	}
-	r, err := s.append(e, q, m.SysFlag, ph)
-	if err == nil {
-		s.wakeThreads()
-		if s.o.FlushDiskType == SyncFlush && m.Properties.wants() {
-			err = s.awaitFlush(e, r.Offset+int64(r.Bytes))
-		}
-	}
+	r, err := s.append(p, q, ph)
 	if ph != nil {
 		ph.Done = ph.Unlock
-		if s.o.FlushDiskType == SyncFlush {
+	}
+	if err != nil {
+		return r, err
+	}
+	s.wakeThreads()
+	if s.o.FlushDiskType == SyncFlush && p.m.Properties.wants() {
+		err = s.awaitFlush(r.Offset + int64(r.Bytes))
+		if ph != nil {
 			ph.Done = s.o.Nanos()
 		}
 	}
-	s.encoders.Put(e)
 	return r, err
 }
 
 // append is what happens under the put lock.
-func (s *Store) append(e *encoder, q *queue, sysFlag int32, ph *Phases) (r Result, err error) {
+func (s *Store) append(p *put, q *queue, ph *Phases) (r Result, err error) {
 	s.put.lock()
 	old := debug.SetPanicOnFault(true)
 	defer func() {
@@ -318,7 +325,7 @@ func (s *Store) append(e *encoder, q *queue, sysFlag int32, ph *Phases) (r Resul
 		return r, *f
 	}
 	f := s.cur
-	if f == nil || f.size-int(f.wrote.Load()) < len(e.buf)+blankHead {
+	if f == nil || f.size-int(f.wrote.Load()) < p.bytes+blankHead {
 		var start int64
 		if ph != nil {
 			start = s.o.Nanos()
@@ -331,28 +338,34 @@ func (s *Store) append(e *encoder, q *queue, sysFlag int32, ph *Phases) (r Resul
 		}
 	}
 	at := int(f.wrote.Load())
-	offset := f.base + int64(at)
+	r = Result{Offset: f.base + int64(at), Bytes: p.bytes, StoreTimestamp: now, Count: p.count}
 	if s.o.Hook.Append != nil {
-		s.o.Hook.Append(offset, len(e.buf))
+		s.o.Hook.Append(r.Offset, p.bytes)
 	}
 	if ph != nil {
 		ph.Append = s.o.Nanos()
 	}
-	r = Result{Offset: offset, Bytes: len(e.buf), StoreTimestamp: now, Count: e.count}
-	if queued(sysFlag) {
-		r.QueueOffset = q.next
-		q.next += int64(e.count)
+	next := q.next
+	if queued(p.m.SysFlag) {
+		r.QueueOffset, next = next, next+int64(p.count)
 	}
-	qo, off := r.QueueOffset, offset
-	for b := e.buf; len(b) > 0; qo++ {
-		n := int(uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3]))
-		place(b, qo, off, now)
-		b, off = b[n:], off+int64(n)
+	dst := f.target()[at:]
+	if p.batch == nil {
+		encode(dst[:0:p.bytes], p.m, Placement{r.QueueOffset, r.Offset, now, s.o.StoreHost}, len(p.m.Topic) > maxTopicBytesV1, p.crc)
+	} else {
+		for b, qo, off := p.batch, r.QueueOffset, r.Offset; len(b) > 0; qo++ {
+			n := readInt32(b)
+			place(b, qo, off, now)
+			b, off = b[n:], off+int64(n)
+		}
+		copy(dst, p.batch)
 	}
-	copy(f.target()[at:], e.buf)
-	f.wrote.Store(int64(at + len(e.buf)))
-	f.wroteTime.Store(now)
-	s.lastTime = now
+	q.next = next
+	f.wrote.Store(int64(at + p.bytes))
+	if now != s.lastTime {
+		f.wroteTime.Store(now)
+		s.lastTime = now
+	}
 	if ph != nil {
 		ph.Appended = s.o.Nanos()
 	}
@@ -494,7 +507,10 @@ func (s *Store) Err() error {
 // QueueOffset is the number of messages that a queue has had: the offset of its
 // next one.
 func (s *Store) QueueOffset(topic string, id int32) int64 {
-	q := s.queues.of(topic, id)
+	q := s.queues.find(topic, id)
+	if q == nil {
+		return 0
+	}
 	s.put.lock()
 	defer s.put.unlock()
 	return q.next
@@ -530,7 +546,7 @@ func (s *Store) read(offset int64) (b []byte, err error) {
 		if len(all) < recordOverhead {
 			return fmt.Errorf("offset %d: %w", offset, ErrNoRecord)
 		}
-		n := int(uint32(all[0])<<24 | uint32(all[1])<<16 | uint32(all[2])<<8 | uint32(all[3]))
+		n := int(uint32(readInt32(all)))
 		b = append(b, all[:min(len(all), n, maxRecordBytes)]...)
 		return nil
 	})

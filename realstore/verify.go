@@ -70,9 +70,15 @@ func (d *Dir) Verify(o VerifyOptions) (Report, error) {
 	if err := v.open(o); err != nil {
 		return v.report, err
 	}
-	if err := v.log(); err != nil {
+	// The index files by themselves, beside the log.
+	ix := &verifier{max: o.MaxFaults, idx: v.idx}
+	ixDone := make(chan error, 1)
+	go func() { ixDone <- ix.indexFiles() }()
+	err = v.log()
+	if err = errors.Join(err, <-ixDone); err != nil {
 		return v.report, err
 	}
+	v.adopt(ix.report)
 	if err := v.queueEnds(); err != nil {
 		return v.report, err
 	}
@@ -109,6 +115,14 @@ func (v *verifier) note(file string, offset int64, notice bool, format string, a
 	if len(v.report.Faults) < v.max {
 		v.report.Faults = append(v.report.Faults, Fault{file, offset, fmt.Sprintf(format, args...), notice})
 	}
+}
+
+// adopt adds the faults of a part that was verified beside this one.
+func (v *verifier) adopt(r Report) {
+	v.report.Found += r.Found
+	v.report.Notices += r.Notices
+	n := min(len(r.Faults), v.max-len(v.report.Faults))
+	v.report.Faults = append(v.report.Faults, r.Faults[:n]...)
 }
 
 // logFault reports a fault at an offset of the log.
@@ -161,15 +175,6 @@ func (v *verifier) open(o VerifyOptions) error {
 	}
 	for _, p := range v.idx.strange {
 		v.fault(p, 0, "no index file by its name")
-	}
-	for i, f := range v.idx.files {
-		if v.idx.slots == 0 {
-			v.fault(f.path, 0, "%d bytes: its numbers of slots and entries can't be found out", f.size)
-			continue
-		}
-		if err := v.indexFile(i, f); err != nil {
-			return err
-		}
 	}
 	if v.idx.slots > 0 && len(v.idx.files) > 0 {
 		v.keys = newIndexReader(v.idx)
@@ -373,7 +378,7 @@ func (v *verifier) tail(f *logFile, at int64) (int64, error) {
 
 func firstNonZero(h *os.File, at, end int64) (int64, error) {
 	b := make([]byte, 64<<10)
-	for at < end {
+	for at = nextData(h, at, end); at < end; at = nextData(h, at, end) {
 		n, err := h.ReadAt(b[:min(int64(len(b)), end-at)], at)
 		if n == 0 {
 			if err != nil && !errors.Is(err, io.EOF) {

@@ -2,11 +2,24 @@ package realstore
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 )
+
+// indexFiles verifies the index files, without the messages.
+func (v *verifier) indexFiles() error {
+	for i, f := range v.idx.files {
+		if v.idx.slots == 0 {
+			v.fault(f.path, 0, "%d bytes: its numbers of slots and entries can't be found out", f.size)
+			continue
+		}
+		if err := v.indexFile(i, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // indexFile verifies one index file by itself: header, slots and chains. The
 // entries of a slot are chained from the newest to the oldest, so one pass in
@@ -34,13 +47,14 @@ func (v *verifier) indexFile(i int, f indexFileInfo) error {
 	last := make([]int32, v.idx.slots)
 	used := int32(0)
 	var e, first IndexEntry
-	var b [indexEntryBytes]byte
 	for k := range n {
-		if _, err := io.ReadFull(in, b[:]); err != nil {
+		b, err := in.Peek(indexEntryBytes)
+		if err != nil {
 			return shorter(err)
 		}
 		prevOffset := e.PhyOffset
-		e = readIndexEntry(b[:])
+		e = readIndexEntry(b)
+		in.Discard(indexEntryBytes)
 		pos := at + int64(k)*indexEntryBytes
 		if k == 0 {
 			if e != (IndexEntry{}) {
@@ -86,10 +100,13 @@ func (v *verifier) indexFile(i int, f indexFileInfo) error {
 
 	in.Reset(io.NewSectionReader(h, indexHeaderBytes, at-indexHeaderBytes))
 	for slot, want := range last {
-		if _, err := io.ReadFull(in, b[:4]); err != nil {
+		b, err := in.Peek(indexSlotBytes)
+		if err != nil {
 			return shorter(err)
 		}
-		if got := int32(binary.BigEndian.Uint32(b[:])); got != want {
+		got := readInt32(b)
+		in.Discard(indexSlotBytes)
+		if got != want {
 			v.fault(f.path, int64(indexHeaderBytes+indexSlotBytes*slot), "slot %d points to entry %d, its last is %d", slot, got, want)
 		}
 	}
@@ -111,7 +128,8 @@ type indexReader struct {
 	k    int // entry
 	f    *os.File
 	in   *bufio.Reader
-	have []located // entries read ahead, at most two
+	have []located // entries read ahead
+	used int       // of them
 }
 
 type located struct {
@@ -129,7 +147,7 @@ func newIndexReader(x *indexFiles) *indexReader {
 
 // peek returns the entry after the next n, nil at the end.
 func (r *indexReader) peek(n int) (*located, error) {
-	for len(r.have) <= n {
+	for len(r.have)-r.used <= n {
 		for r.f == nil || r.k >= int(r.x.files[r.i].h.IndexCount) {
 			if r.f != nil {
 				r.f.Close()
@@ -151,9 +169,9 @@ func (r *indexReader) peek(n int) (*located, error) {
 			at := int64(indexHeaderBytes + indexSlotBytes*r.x.slots + indexEntryBytes)
 			r.in.Reset(io.NewSectionReader(r.f, at, f.size-at))
 		}
-		var b [indexEntryBytes]byte
 		f := &r.x.files[r.i]
-		if _, err := io.ReadFull(r.in, b[:]); err != nil {
+		b, err := r.in.Peek(indexEntryBytes)
+		if err != nil {
 			if shorter(err) != nil {
 				return nil, err
 			}
@@ -165,13 +183,18 @@ func (r *indexReader) peek(n int) (*located, error) {
 		if r.i > 0 {
 			after = r.x.files[r.i-1].h.EndTimestamp
 		}
-		r.have = append(r.have, located{readIndexEntry(b[:]), f.path, pos, &f.h, r.k == 1, after})
+		r.have = append(r.have, located{readIndexEntry(b), f.path, pos, &f.h, r.k == 1, after})
+		r.in.Discard(indexEntryBytes)
 		r.k++
 	}
-	return &r.have[n], nil
+	return &r.have[r.used+n], nil
 }
 
-func (r *indexReader) skip() { r.have = append(r.have[:0], r.have[1:]...) }
+func (r *indexReader) skip() {
+	if r.used++; r.used == len(r.have) {
+		r.have, r.used = r.have[:0], 0
+	}
+}
 
 // prevKeys are the hashes of the last message that has keys: after a crash its
 // entries may stand twice. Of more than there is room for, the first are kept.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"brokersim/model"
+	"brokersim/model/recording"
 	"brokersim/sim"
 	"brokersim/sim/stat"
 )
@@ -28,20 +29,11 @@ func newRow(seq int64, s *model.Send) Row {
 // answered tells whether it was, within the run.
 func (r *Row) answered(end sim.Time) bool { return r.Answered != model.Absent && r.Answered <= end }
 
-// Stall is a stall as it was. What began from Opens on, until To, was held by
-// it: of an append, half-way between the begin of the one before and its own, so
-// that a replay, in which appends begin at slightly other instants, stalls the
-// same one.
-type Stall struct {
-	model.StallRecord
-	Opens sim.Time
-}
-
 // Record is what a live run leaves beside its store.
 type Record struct {
 	Rows        []Row // by Seq, which is the order of arrival
 	Sweeps      []model.SweepRecord
-	Stalls      []Stall // in order of their beginning
+	Stalls      []recording.Stall // in order of their beginning
 	Wall        model.WallClock
 	End         sim.Time
 	Interrupted bool
@@ -67,21 +59,23 @@ func (b *broker) record(end sim.Time, collections uint32) *Record {
 		if !a.stalled {
 			continue
 		}
+		// Half-way from the append before: in a replay appends begin at slightly
+		// other instants, and the same one is to be stalled.
 		opens := sim.Time(0)
 		if k > 0 {
 			opens = b.appends[k-1].from + (a.from-b.appends[k-1].from)/2
 		}
-		rec.Stalls = append(rec.Stalls, Stall{model.StallRecord{Where: model.StallAppend, From: a.from, To: r.App1, BySeq: r.Seq}, opens})
+		rec.Stalls = append(rec.Stalls, recording.Stall{StallRecord: model.StallRecord{Where: model.StallAppend, From: a.from, To: r.App1, BySeq: r.Seq}, Opens: opens})
 	}
 	for _, s := range b.stalls {
-		rec.Stalls = append(rec.Stalls, Stall{s, s.From})
+		rec.Stalls = append(rec.Stalls, recording.Stall{StallRecord: s, Opens: s.From})
 	}
 	rec.sortStalls()
 	return rec
 }
 
 func (rec *Record) sortStalls() {
-	slices.SortStableFunc(rec.Stalls, func(a, b Stall) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(rec.Stalls, func(a, b recording.Stall) int { return cmp.Compare(a.From, b.From) })
 }
 
 // Ledger puts the run into the books of a replication and tells obs all of it,
@@ -112,6 +106,17 @@ func (rec *Record) Ledger(cfg *model.Config, replication int, obs model.Observer
 		}
 	}
 	return ledger, ledger.Close(rec.End, cut)
+}
+
+// Write makes an experiment folder of the run, for replay --from; of an
+// interrupted one, of what was answered in order.
+func (rec *Record) Write(dir string, cfg *model.Config, replication int, syncFlush bool) error {
+	run := &recording.Run{Config: cfg, Wall: rec.Wall, SyncFlush: syncFlush, Sweeps: rec.Sweeps, Stalls: rec.Stalls}
+	keep := model.Observer{Attempt: func(a *model.Attempt) { run.Attempts = append(run.Attempts, *a) }}
+	if _, err := rec.Ledger(cfg, replication, keep, nil); err != nil {
+		return err
+	}
+	return recording.Write(dir, run)
 }
 
 // event is something to tell, at an instant.
@@ -200,7 +205,7 @@ func (p *Punctuality) Add(rec *Record) {
 }
 
 // holds are the stalls of the process and of the sweeper.
-type holds []Stall
+type holds []recording.Stall
 
 func (rec *Record) holds() (h holds) {
 	for _, s := range rec.Stalls {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"brokersim/model"
+	"brokersim/model/recording"
 	"brokersim/sim"
 )
 
@@ -81,20 +82,24 @@ func follow(ctx context.Context, out io.Reader, pid int, freezes *model.Freezes,
 	if progress != nil {
 		beside.Go(func() { f.tell(progress) })
 	}
-	var rec Record
-	err := in.Decode(&rec)
+	var end farewell
+	err := in.Decode(&end)
 	f.over.Store(true)
 	beside.Wait()
-	if err = errors.Join(err, f.err); err != nil {
-		return nil, fmt.Errorf("the broker's process: %w", err)
+	switch {
+	case end.Err != "":
+		return nil, errors.New(end.Err)
+	case err != nil || f.err != nil:
+		return nil, fmt.Errorf("no result from the broker's process: %w", errors.Join(err, f.err))
 	}
+	rec := end.Record
 	for _, s := range f.done {
 		if s.From <= rec.End {
 			rec.Stalls = append(rec.Stalls, s)
 		}
 	}
 	rec.sortStalls()
-	return &rec, nil
+	return rec, nil
 }
 
 // freezer stops and continues the broker's process.
@@ -102,7 +107,7 @@ type freezer struct {
 	pid  int
 	t0   int64 // CLOCK_MONOTONIC, ns
 	over atomic.Bool
-	done []Stall
+	done []recording.Stall
 	err  error
 }
 
@@ -135,7 +140,7 @@ func (f *freezer) run(ctx context.Context, freezes *model.Freezes) {
 		if f.err = contProcess(f.pid); f.err != nil {
 			return
 		}
-		f.done = append(f.done, Stall{model.StallRecord{Where: model.StallProcess, From: at, To: ended, BySeq: model.Absent}, at})
+		f.done = append(f.done, recording.Stall{StallRecord: model.StallRecord{Where: model.StallProcess, From: at, To: ended, BySeq: model.Absent}, Opens: at})
 	}
 }
 

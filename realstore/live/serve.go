@@ -51,14 +51,20 @@ type hello struct {
 	Refused bool // Err is a fault of the input
 }
 
-// Serve is the broker's process: it runs cfg and writes the run to out for Run,
-// which reads it. The end of control interrupts the run.
+// farewell is the last: the run, or what went wrong.
+type farewell struct {
+	Record *Record
+	Err    string
+}
+
+// Serve is the broker's process: it runs cfg and writes the run, or what went
+// wrong, to out for Run, which reads it. The end of control interrupts the run.
+// The error is that of writing.
 func Serve(cfg *model.Config, o Options, control io.Reader, out io.Writer) error {
 	w := gob.NewEncoder(out)
 	b, err := start(cfg, o)
 	if err != nil {
-		said := w.Encode(hello{Err: err.Error(), Refused: errors.Is(err, ErrNotLive) || errors.Is(err, realstore.ErrForeign)})
-		return errors.Join(err, said)
+		return w.Encode(hello{Err: err.Error(), Refused: errors.Is(err, ErrNotLive) || errors.Is(err, realstore.ErrForeign)})
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, control)
@@ -66,9 +72,9 @@ func Serve(cfg *model.Config, o Options, control io.Reader, out io.Writer) error
 	}()
 	rec, err := b.serve(func(t0 int64) error { return w.Encode(hello{T0: t0}) })
 	if err != nil {
-		return err
+		return w.Encode(farewell{Err: err.Error()})
 	}
-	return w.Encode(rec)
+	return w.Encode(farewell{Record: rec})
 }
 
 // start opens the store and brings the broker to where time 0 can come.
