@@ -227,7 +227,7 @@ func floorRead(b *testing.B, dir string, bytes int64) {
 // readable makes a store of about 64 MiB.
 func readable(b *testing.B) (string, int64) {
 	o := small(b, "4.3.2")
-	o.MappedFileSizeCommitLog, o.MappedFileSizeConsumeQueue = 16<<20, defaultConsumeQueueFile
+	o.MappedFileSizeCommitLog, o.MappedFileSizeConsumeQueue = 16<<20, 12000*queueEntryBytes
 	o.MaxHashSlotNum, o.MaxIndexNum = 50000, 200000
 	dir := b.TempDir()
 	s := open(b, dir, o)

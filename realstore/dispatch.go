@@ -161,14 +161,15 @@ func (s *Store) dispatch(limit int) (n int, err error) {
 }
 
 func (s *Store) dispatchOne(r *Record) error {
+	p := parse(r.Properties)
 	if queued(r.SysFlag) {
 		q := s.queues.ofBytes(r.Topic, r.QueueID)
-		if err := q.cq.put(r.QueueOffset, QueueEntry{r.PhysicalOffset, r.Size, tagsCode(r)}); err != nil {
+		if err := q.cq.put(r.QueueOffset, QueueEntry{r.PhysicalOffset, r.Size, tagsCode(r, &p)}); err != nil {
 			return err
 		}
 	}
 	if s.idx != nil {
-		return s.idx.add(r)
+		return s.idx.add(r, &p)
 	}
 	return nil
 }

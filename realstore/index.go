@@ -166,11 +166,11 @@ func isIndexName(s string) bool {
 
 // add puts the keys of a message into the index. A message below the index's
 // end is there already (IndexService.buildIndex).
-func (x *index) add(r *Record) error {
+func (x *index) add(r *Record, p *stored) error {
 	if r.PhysicalOffset < x.lastEnd {
 		return nil
 	}
-	return indexKeys(r, func(hash int32) error { return x.put(hash, r.PhysicalOffset, r.StoreTimestamp) })
+	return indexKeys(r, p, func(hash int32) error { return x.put(hash, r.PhysicalOffset, r.StoreTimestamp) })
 }
 
 func (x *index) put(hash int32, offset, ts int64) error {

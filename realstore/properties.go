@@ -76,10 +76,16 @@ func (p Properties) Map() map[string]string {
 	return m
 }
 
-// property finds a property in a record's bytes, without allocating. The last
+// stored are the properties of a record that the store reads, nil where missing.
+type stored struct {
+	tags, keys, uniqKey, delay []byte
+	proper                     bool // names and values, nothing else
+}
+
+// parse goes through a record's properties once, without allocating. The last
 // one of a name stands, as in a map that is filled in order.
-func property(props []byte, name string) []byte {
-	var found []byte
+func parse(props []byte) stored {
+	s := stored{proper: true}
 	for len(props) > 0 {
 		part := props
 		if i := bytes.IndexByte(props, propertySeparator); i >= 0 {
@@ -87,14 +93,27 @@ func property(props []byte, name string) []byte {
 		} else {
 			props = nil
 		}
-		if len(part) < len(name)+2 || part[len(name)] != nameSeparator || string(part[:len(name)]) != name {
+		i := 0
+		for i < len(part) && part[i] != nameSeparator {
+			i++
+		}
+		if i == 0 || i+1 >= len(part) || bytes.IndexByte(part[i+1:], nameSeparator) >= 0 {
+			// An empty value is left out by those who read it, but written by some.
+			s.proper = s.proper && i > 0 && i+1 == len(part)
 			continue
 		}
-		if v := part[len(name)+1:]; bytes.IndexByte(v, nameSeparator) < 0 {
-			found = v
+		switch name, value := part[:i], part[i+1:]; string(name) {
+		case PropertyTags:
+			s.tags = value
+		case PropertyKeys:
+			s.keys = value
+		case PropertyUniqKey:
+			s.uniqKey = value
+		case PropertyDelay:
+			s.delay = value
 		}
 	}
-	return found
+	return s
 }
 
 // wants tells whether the properties of a message ask to wait for the flush:
@@ -124,21 +143,21 @@ var delayLevels = [...]int64{
 // tagsCode is what the consume queue holds of a message: its tags' hash, or, of
 // a delayed one in the schedule topic, when it is due
 // (CommitLog.checkMessageAndReturnSize, 4.3.2).
-func tagsCode(r *Record) int64 {
+func tagsCode(r *Record, p *stored) int64 {
 	if string(r.Topic) == scheduleTopic {
-		if v := property(r.Properties, PropertyDelay); len(v) > 0 && len(v) < 11 {
+		if v := p.delay; len(v) > 0 && len(v) < 11 {
 			if level, err := strconv.Atoi(string(v)); err == nil && level > 0 {
 				return r.StoreTimestamp + delayLevels[min(level, len(delayLevels))-1]
 			}
 		}
 	}
-	tags := property(r.Properties, PropertyTags)
-	return int64(javaHash(0, tags))
+	return int64(javaHash(0, p.tags))
 }
 
-// keyHash is the hash of a key in the index (IndexFile.indexKeyHashMethod).
-func keyHash(topic, key []byte) int32 {
-	h := javaHash(31*javaHash(0, topic)+'#', key)
+// keyHash is the hash of a key in the index, after that of the topic and '#'
+// (IndexFile.indexKeyHashMethod).
+func keyHash(topic int32, key []byte) int32 {
+	h := javaHash(topic, key)
 	if h < 0 {
 		h = -h
 	}
@@ -148,17 +167,17 @@ func keyHash(topic, key []byte) int32 {
 // indexKeys calls f with the hash of each key of a message, in the order in
 // which the index takes them (IndexService.buildIndex). Rolled-back messages
 // have none.
-func indexKeys(r *Record, f func(hash int32) error) error {
+func indexKeys(r *Record, p *stored, f func(hash int32) error) error {
 	if r.SysFlag&maskTransaction == FlagRollback {
 		return nil
 	}
-	if u := property(r.Properties, PropertyUniqKey); len(u) > 0 {
-		if err := f(keyHash(r.Topic, u)); err != nil {
+	topic := 31*javaHash(0, r.Topic) + '#'
+	if len(p.uniqKey) > 0 {
+		if err := f(keyHash(topic, p.uniqKey)); err != nil {
 			return err
 		}
 	}
-	keys := property(r.Properties, PropertyKeys)
-	for len(keys) > 0 {
+	for keys := p.keys; len(keys) > 0; {
 		key := keys
 		if i := bytes.IndexByte(keys, ' '); i >= 0 {
 			key, keys = keys[:i], keys[i+1:]
@@ -166,7 +185,7 @@ func indexKeys(r *Record, f func(hash int32) error) error {
 			keys = nil
 		}
 		if len(key) > 0 {
-			if err := f(keyHash(r.Topic, key)); err != nil {
+			if err := f(keyHash(topic, key)); err != nil {
 				return err
 			}
 		}

@@ -71,7 +71,8 @@ func TestRecordVector(t *testing.T) {
 		if n != want.size || d != Sound || r.BodyCRC != want.crc || r.MessageID() != want.id {
 			t.Errorf("record %d: size %d %v crc %08x id %s, want %+v", i, n, d, r.BodyCRC, r.MessageID(), want)
 		}
-		if code := tagsCode(&r); code != 2598919 {
+		p := parse(r.Properties)
+		if code := tagsCode(&r, &p); code != 2598919 {
 			t.Errorf("tags code %d, want 2598919", code)
 		}
 	}
@@ -79,7 +80,7 @@ func TestRecordVector(t *testing.T) {
 
 func TestKeyHashVector(t *testing.T) {
 	for key, want := range map[string]int32{"U0": 2745341, "k0": 2746023} {
-		if got := keyHash([]byte("TopicTest"), []byte(key)); got != want {
+		if got := keyHash(31*javaHash(0, "TopicTest")+'#', []byte(key)); got != want {
 			t.Errorf("keyHash(TopicTest#%s) = %d, want %d", key, got, want)
 		}
 	}
@@ -89,7 +90,7 @@ func TestKeyHashVector(t *testing.T) {
 			t.Errorf("javaHash(%q) = %d, want %d", s, got, want)
 		}
 	}
-	if got := keyHash([]byte("polygenelubrican"), nil); got < 0 {
+	if got := keyHash(0, []byte("polygenelubricants")); got != 0 {
 		t.Errorf("negative key hash %d", got)
 	}
 }
@@ -202,8 +203,9 @@ func TestProperties(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"A": "2"}, odd.Map()); diff != "" {
 		t.Errorf("odd properties (-want +got):\n%s", diff)
 	}
-	if got := property([]byte(odd), "A"); string(got) != "2" {
-		t.Errorf("property A = %q, want the last", got)
+	p2 := parse([]byte("TAGS\x01a\x02KEYS\x01b\x02TAGS\x01c"))
+	if string(p2.tags) != "c" || string(p2.keys) != "b" || !p2.proper || parse([]byte(odd)).proper {
+		t.Errorf("parsed %+v, want the last of TAGS", p2)
 	}
 	for p, want := range map[Properties]bool{"": true, "WAIT\x01false\x02": false, "A\x01b\x02WAIT\x01false": false, "WAIT\x01true\x02": true, "XWAIT\x01false\x02": true, "WAIT\x01falsey\x02": true} {
 		if p.wants() != want {
@@ -230,8 +232,9 @@ func FuzzRecord(f *testing.F) {
 		if d != Sound || r.Magic == MagicBlank {
 			return
 		}
-		tagsCode(&r)
-		indexKeys(&r, func(h int32) error {
+		p := parse(r.Properties)
+		tagsCode(&r, &p)
+		indexKeys(&r, &p, func(h int32) error {
 			if h < 0 {
 				t.Fatalf("key hash %d", h)
 			}

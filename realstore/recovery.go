@@ -1,6 +1,7 @@
 package realstore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -168,11 +169,11 @@ func (s *Store) hollow(f logFile) bool {
 }
 
 func zeros(b []byte) bool {
-	for len(b) >= 8 {
-		if b[0]|b[1]|b[2]|b[3]|b[4]|b[5]|b[6]|b[7] != 0 {
+	for ; len(b) >= 32; b = b[32:] {
+		le := binary.LittleEndian
+		if le.Uint64(b)|le.Uint64(b[8:])|le.Uint64(b[16:])|le.Uint64(b[24:]) != 0 {
 			return false
 		}
-		b = b[8:]
 	}
 	for _, c := range b {
 		if c != 0 {
@@ -440,6 +441,7 @@ func (s *Store) redispatchOne(r *Record, queues bool) error {
 		return nil
 	}
 	s.recovery.Dispatched++
+	p := parse(r.Properties)
 	if queues {
 		if queued(r.SysFlag) {
 			cq := s.queues.ofBytes(r.Topic, r.QueueID).cq
@@ -449,7 +451,7 @@ func (s *Store) redispatchOne(r *Record, queues bool) error {
 					return err
 				}
 			}
-			err := cq.put(r.QueueOffset, QueueEntry{r.PhysicalOffset, r.Size, tagsCode(r)})
+			err := cq.put(r.QueueOffset, QueueEntry{r.PhysicalOffset, r.Size, tagsCode(r, &p)})
 			if errors.Is(err, errQueueOffset) {
 				s.recovery.Unqueueable++
 			} else if err != nil {
@@ -462,7 +464,7 @@ func (s *Store) redispatchOne(r *Record, queues bool) error {
 	if s.idx == nil {
 		return nil
 	}
-	return s.idx.add(r)
+	return s.idx.add(r, &p)
 }
 
 // trimQueues drops entries from the queues' ends that point to nothing, or to

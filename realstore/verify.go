@@ -1,7 +1,6 @@
 package realstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -199,11 +198,12 @@ func (v *verifier) log() error {
 				r.PhysicalOffset = offset
 			}
 		}
-		v.fields(offset, r)
-		if err := v.entry(offset, r); err != nil {
+		p := parse(r.Properties)
+		v.fields(offset, r, &p)
+		if err := v.entry(offset, r, &p); err != nil {
 			return err
 		}
-		return v.indexed(offset, r)
+		return v.indexed(offset, r, &p)
 	})
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (v *verifier) log() error {
 const knownFlags = 0x7FF
 
 // fields tests what needs no second copy to be impossible.
-func (v *verifier) fields(offset int64, r *Record) {
+func (v *verifier) fields(offset int64, r *Record, p *stored) {
 	if r.SysFlag&^knownFlags != 0 {
 		v.logFault(offset, "unknown bits in SYSFLAG %#x", r.SysFlag)
 	}
@@ -245,7 +245,7 @@ func (v *verifier) fields(offset int64, r *Record) {
 	case r.PreparedOffset < 0 || r.PreparedOffset > offset:
 		v.logFault(offset, "prepared transaction offset %d is after the message", r.PreparedOffset)
 	}
-	if !properForm(r.Properties) {
+	if !p.proper {
 		v.logFault(offset, "properties are no names and values")
 	}
 	v.lastTS = max(v.lastTS, r.StoreTimestamp)
@@ -255,25 +255,9 @@ func zlibHead(b []byte) bool {
 	return len(b) >= 2 && b[0]&0x0F == 8 && (int(b[0])<<8|int(b[1]))%31 == 0
 }
 
-func properForm(p []byte) bool {
-	for len(p) > 0 {
-		part := p
-		if i := bytes.IndexByte(p, propertySeparator); i >= 0 {
-			part, p = p[:i], p[i+1:]
-		} else {
-			p = nil
-		}
-		i := bytes.IndexByte(part, nameSeparator)
-		if i < 1 || bytes.IndexByte(part[i+1:], nameSeparator) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // entry compares a message with its queue's entry, and its queue offset with
 // that of the queue's message before it.
-func (v *verifier) entry(offset int64, r *Record) error {
+func (v *verifier) entry(offset int64, r *Record, p *stored) error {
 	if !queued(r.SysFlag) {
 		return nil
 	}
@@ -304,7 +288,7 @@ func (v *verifier) entry(offset int64, r *Record) error {
 	if err != nil {
 		return err
 	}
-	want := QueueEntry{offset, r.Size, tagsCode(r)}
+	want := QueueEntry{offset, r.Size, tagsCode(r, p)}
 	if !ok || e == (QueueEntry{}) {
 		v.logFault(offset, "queue %s/%d has no entry %d for it", q.topic, q.id, r.QueueOffset)
 	} else if e != want {

@@ -217,12 +217,12 @@ func (p *prevKeys) has(e *located) bool {
 }
 
 // indexed compares a message's keys with the next entries of the index.
-func (v *verifier) indexed(offset int64, r *Record) error {
+func (v *verifier) indexed(offset int64, r *Record, p *stored) error {
 	if v.keys == nil {
 		return nil
 	}
 	first := true
-	return indexKeys(r, func(hash int32) error {
+	return indexKeys(r, p, func(hash int32) error {
 		if first {
 			// Twice is allowed at the seam of two files only, so look before the keys change.
 			for {
