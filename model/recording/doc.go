@@ -12,10 +12,12 @@
 //
 //   - requests.csv[.gz], the columns of model.RequestsHeader by name, in order
 //     of arrival;
-//   - stalls.csv: kind (append, freeze), start_ns and end_ns of the stall as
+//   - stalls.csv: kind (append, freeze, sweep), start_ns and end_ns of the stall as
 //     it was, window_start_ns from when on it held what began;
 //   - sweeps.csv.gz: sweep, start_ns;
 //   - experiment.json: the broker's settings, append_delay_us,
 //     wall_frac_ns_at_t0, and stalls_ms and freezes_ms as asked for, which
 //     count where there is no stalls.csv.
+//
+// Write makes such a folder of a run of one's own.
 package recording

@@ -9,7 +9,7 @@ import (
 
 // ReadStalls reads a stalls CSV: an append stall holds what begins from
 // window_start_ns (start_ns where that is empty) until end_ns; a freeze stops
-// the process from start_ns to end_ns.
+// the process from start_ns to end_ns, a sweep stall the sweeper.
 func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 	t, err := newTable(file, r)
 	if err != nil {
@@ -33,8 +33,10 @@ func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 			}
 		case "freeze":
 			stall.Where = model.StallProcess
+		case "sweep":
+			stall.Where = model.StallSweep
 		default:
-			t.bad("kind: want append or freeze, got %.40q", t.cell(kind))
+			t.bad("kind: want append, freeze or sweep, got %.40q", t.cell(kind))
 			continue
 		}
 		if !okFrom || !okUntil {
