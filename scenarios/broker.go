@@ -24,6 +24,8 @@ type brokerKey struct {
 	least int64
 	most  int64
 	since string // first release that has it; "" if all do
+	until string // first release that has it no more; "" if all later do
+	store bool   // of the commit log: read where the store works by mechanism
 	doc   string
 }
 
@@ -53,24 +55,26 @@ var sinceKeys = map[string]string{
 	"ackThreadPoolQueueCapacity":         "5.0.0",
 	"adminBrokerThreadPoolQueueCapacity": "5.0.0",
 	"waitTimeMillsInAdminBrokerQueue":    "5.3.0",
+	"wakeFlushWhenPutMessage":            "5.0.0",
+	"mappedFileSizeCommitLog":            "4.5.2",
 }
 
 // otherKeys are keys that RocketMQ knows and the model does not read (facts
 // §12.1, §12.2).
 var otherKeys = strings.Fields(`
 	brokerClusterName brokerName brokerId namesrvAddr brokerIP1 brokerIP2 defaultTopicQueueNums autoCreateTopicEnable
-	autoCreateSubscriptionGroup listenPort deleteWhen fileReservedTime mapedFileSizeCommitLog mapedFileSizeConsumeQueue
-	mappedFileSizeCommitLog mappedFileSizeConsumeQueue destroyMapedFileIntervalForcibly redeleteHangedFileInterval
-	diskMaxUsedSpaceRatio storePathRootDir storePathCommitLog flushCommitLogLeastPages flushConsumeQueueLeastPages
-	flushCommitLogThoroughInterval flushConsumeQueueThoroughInterval brokerRole flushDiskType transientStorePoolEnable
+	autoCreateSubscriptionGroup listenPort deleteWhen fileReservedTime mapedFileSizeConsumeQueue
+	mappedFileSizeConsumeQueue destroyMapedFileIntervalForcibly redeleteHangedFileInterval
+	diskMaxUsedSpaceRatio storePathRootDir storePathCommitLog flushConsumeQueueLeastPages
+	flushConsumeQueueThoroughInterval brokerRole flushDiskType transientStorePoolEnable
 	queryThreadPoolQueueCapacity clientManagerThreadPoolQueueCapacity consumerManagerThreadPoolQueueCapacity
 	replyThreadPoolQueueCapacity putThreadPoolQueueCapacity loadBalanceThreadPoolQueueCapacity
 	putMessageFutureThreadPoolNums asyncSendEnable queryMessageThreadPoolNums clientManageThreadPoolNums
 	consumerManageThreadPoolNums processReplyMessageThreadPoolNums loadBalanceProcessorThreadPoolNums
 	startAcceptSendRequestTimeStamp longPollingEnable shortPollingTimeMills transferMsgByHeap rejectTransactionMessage
 	serverWorkerThreads serverSelectorThreads serverCallbackExecutorThreads useEpollNativeSelector
-	flushIntervalCommitLog flushCommitLogTimed commitIntervalCommitLog commitCommitLogLeastPages
-	commitCommitLogThoroughInterval wakeFlushWhenPutMessage wakeCommitWhenPutMessage syncFlushTimeout slaveTimeout
+	commitIntervalCommitLog commitCommitLogLeastPages
+	commitCommitLogThoroughInterval wakeCommitWhenPutMessage syncFlushTimeout slaveTimeout
 	putMessageTimeout transientStorePoolSize fastFailIfNoBufferInStorePool warmMapedFileEnable
 	flushLeastPagesWhenWarmMapedFile topicQueueLockNum useABSLock spinLockCollisionRetreatOptimalDegree
 	haTransferBatchSize haSlaveFallbehindMax haMaxGapNotInSync haSendHeartbeatInterval haHousekeepingInterval
@@ -109,10 +113,27 @@ var brokerKeys = func() []brokerKey {
 			k.least, k.most, k.doc = 1, threadsMost, "Threads of this pool."
 		case strings.HasSuffix(k.name, "QueueCapacity"):
 			k.least, k.most, k.doc = 1, capacityMost, "Requests that may wait for this pool; one more is answered with OVERLOAD."
+		case k.name == "flushIntervalCommitLog":
+			k.least, k.most, k.doc = 1, math.MaxInt32, "ms from one look of the flush thread to the next."
+		case k.name == "flushCommitLogTimed":
+			k.doc = "Whether the flush thread sleeps that long; else a put wakes it."
+		case k.name == "flushCommitLogLeastPages":
+			k.most, k.doc = math.MaxInt32, "Pages that must be dirty for it to flush."
+		case k.name == "flushCommitLogThoroughInterval":
+			k.most, k.doc = math.MaxInt32, "ms after which it flushes whatever there is."
+		case k.name == "wakeFlushWhenPutMessage":
+			k.doc = "Whether a put wakes the flush thread, since 5.3.2."
+		case k.name == "mappedFileSizeCommitLog":
+			k.least, k.most, k.doc = 4096, math.MaxInt32, "Size in bytes of a file of the commit log."
 		case k.kind != reflect.Bool:
 			k.most = math.MaxInt64
 		}
+		k.store = strings.Contains(k.name, "CommitLog") || k.name == "wakeFlushWhenPutMessage"
 		keys = append(keys, k)
+		if k.name == "mappedFileSizeCommitLog" { // as it was spelt before
+			k.name, k.since, k.until = "mapedFileSizeCommitLog", "", k.since
+			keys = append(keys, k)
+		}
 	}
 	return keys
 }()
@@ -159,6 +180,12 @@ func (brokerTable) JSONSchema() *jsonschema.Schema {
 		if k.since != "" {
 			p.Description += fmt.Sprintf(" Since %s.", k.since)
 		}
+		if k.until != "" {
+			p.Description += fmt.Sprintf(" Before %s.", k.until)
+		}
+		if k.store {
+			p.Description += " Read where [store] has a profile or a page cache."
+		}
 		s.Properties.Set(k.name, p)
 	}
 	for _, name := range otherKeys {
@@ -167,8 +194,9 @@ func (brokerTable) JSONSchema() *jsonschema.Schema {
 	return s
 }
 
-// settings decodes [broker] on a machine of so many cores.
-func (d *decoder) settings(table *node, cores int) model.Settings {
+// settings decodes [broker] on a machine of so many cores, with a store that
+// works by mechanism or without.
+func (d *decoder) settings(table *node, cores int, mechanism bool) model.Settings {
 	release := model.DefaultRelease
 	if n := table.child("release"); n != nil && !d.isHole(n) {
 		if s, ok := d.str(n); !ok {
@@ -187,7 +215,7 @@ func (d *decoder) settings(table *node, cores int) model.Settings {
 	into := reflect.ValueOf(&settings).Elem()
 	if n := table.child("conf"); n != nil && !d.isHole(n) {
 		if s, ok := d.str(n); ok {
-			d.conf(n, s, into, release)
+			d.conf(n, s, into, release, mechanism)
 		} else {
 			d.atValue(n, "want a string, got %s", n.kind())
 		}
@@ -210,9 +238,12 @@ func (d *decoder) settings(table *node, cores int) model.Settings {
 		if len(d.faults) > before {
 			continue
 		}
-		if !hasKey(release, k.since) {
-			d.note(n, "ignored: %s has no such key, it came with %s", release, k.since)
+		if why := k.absent(release); why != "" {
+			d.note(n, "%s", why)
 			continue
+		}
+		if k.store && !mechanism {
+			d.note(n, "no effect: it is read where [store] has a profile or kind = \"pagecache\"")
 		}
 		into.Field(k.field).Set(v)
 	}
@@ -236,6 +267,17 @@ func (d *decoder) release(n *node, s string) string {
 func hasKey(release, since string) bool {
 	known := model.Releases()
 	return since == "" || slices.Index(known, release) >= slices.Index(known, since)
+}
+
+// absent says why a release has no such key, or "".
+func (k *brokerKey) absent(release string) string {
+	switch {
+	case !hasKey(release, k.since):
+		return fmt.Sprintf("ignored: %s has no such key, it came with %s", release, k.since)
+	case k.until != "" && hasKey(release, k.until):
+		return fmt.Sprintf("ignored: %s has no such key, it went with %s", release, k.until)
+	}
+	return ""
 }
 
 // brokerValue decodes the value of a key that the model reads.
@@ -276,7 +318,7 @@ func (d *decoder) otherKey(n *node, name string) {
 
 // conf reads a broker.conf as RocketMQ does: what it can't use it ignores, and
 // so do we, but not silently.
-func (d *decoder) conf(n *node, rel string, into reflect.Value, release string) {
+func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, mechanism bool) {
 	text, ok := d.fetch(n, rel)
 	if !ok {
 		return
@@ -307,8 +349,10 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string) 
 				near = fmt.Sprintf("; did you mean %q?", near)
 			}
 			note("not a key of RocketMQ that is known here; RocketMQ ignores unknown keys%s", near)
-		case !hasKey(release, k.since):
-			note("ignored: %s has no such key, it came with %s", release, k.since)
+		case k.store && !mechanism:
+			unread = append(unread, p.key)
+		case k.absent(release) != "":
+			note("%s", k.absent(release))
 		case k.kind == reflect.Bool:
 			into.Field(k.field).SetBool(strings.EqualFold(p.value, "true"))
 		default:

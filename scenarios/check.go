@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -64,12 +67,13 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second)
 	d.span(doc.Store.Delay, 0, durationMost)
 
-	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores)
+	c.Store = d.store(&doc.Store)
+	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores, c.Store.Profile != nil || c.Store.PageCache != nil)
 	c.Costs = d.costs(&doc.Costs)
-	c.Store = model.Store{Append: d.within(doc.Store.Append).v, Delay: doc.Store.Delay.v}
-	if doc.Store.Append.node == nil {
-		c.Store.Append = model.DefaultAppend()
+	if p := c.Store.Profile; p != nil && p.Handoff.IdleWake.Takes != nil && doc.Costs.Handoff.node == nil {
+		c.Costs.Handoff = p.Handoff.IdleWake.Takes
 	}
+	c.Neighbours = d.neighbours(doc)
 	for i := range doc.Stall {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
@@ -83,7 +87,11 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		d.within(l.Service)
 		d.loadQueue(l, c.Broker.Release)
 	}
-	d.size(&c, root)
+	d.extent(&c, root)
+	if p := c.Store.Profile; p != nil {
+		d.mechanisms(doc.Store.node.child("profile"), p, c.Duration)
+		d.notes = append(d.notes, p.Mismatches(&c)...)
+	}
 
 	var expects []Expect
 	for i := range doc.Threshold {
@@ -286,8 +294,8 @@ func (d *decoder) loadQueue(t *loadTable, release string) {
 	}
 }
 
-// size refuses a run that would not end or not fit.
-func (d *decoder) size(c *model.Config, root *node) {
+// extent refuses a run that would not end or not fit.
+func (d *decoder) extent(c *model.Config, root *node) {
 	n := root.child("duration")
 	if n == nil || c.Duration <= 0 {
 		return
@@ -362,13 +370,24 @@ func (d *decoder) fetch(n *node, rel string) ([]byte, bool) {
 		d.inside(n, 0, "want the name of a file beside the scenario, got %q", clip(rel))
 		return nil, false
 	}
-	b, err := d.resolve(rel)
+	b, err := d.read(n, rel)
 	if err != nil {
 		d.inside(n, 0, "%s", err)
 		return nil, false
 	}
 	d.files = append(d.files, file{rel, b})
 	return b, true
+}
+
+// read gives the content of a file: one that an override names is looked for
+// in the working directory first, any other beside the scenario.
+func (d *decoder) read(n *node, rel string) ([]byte, error) {
+	if n.set != "" {
+		if b, err := readRegular(filepath.FromSlash(rel)); !errors.Is(err, fs.ErrNotExist) {
+			return b, err
+		}
+	}
+	return d.resolve(rel)
 }
 
 // file is a file that a scenario names.

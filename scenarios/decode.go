@@ -36,6 +36,15 @@ func (d *decoder) at(n *node, offset int, format string, args ...any) *Fault {
 	return &d.faults[len(d.faults)-1]
 }
 
+// syntax keeps the faults that the text of the file has.
+func (d *decoder) syntax(faults []faultAt) {
+	for _, fault := range faults {
+		f := Fault{File: d.file, Key: fault.key, Msg: fault.msg}
+		f.Line, f.Column = d.lines.position(fault.offset)
+		d.faults = append(d.faults, f)
+	}
+}
+
 // atValue keeps a fault of a value, atKey one of a key or a table.
 func (d *decoder) atValue(n *node, format string, args ...any) *Fault {
 	return d.at(n, n.valPos, format, args...)
@@ -105,6 +114,12 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 			p.node = n
 		case *arrivals:
 			p.node = n
+		case *size:
+			p.node, p.bad = n, true
+		case *byteRate:
+			p.node, p.bad = n, true
+		case *rate:
+			p.node = n
 		case *float64:
 			*p = math.NaN()
 		}
@@ -144,8 +159,23 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 		if text, ok := d.quantity(n, "an arrival process such as \"poisson(rate=43/s)\""); ok {
 			p.v = d.arrivals(n, text)
 		}
-	case *later:
-		d.atKey(n, "not simulated yet: this version takes [store] append and delay only")
+	case *bool:
+		b, ok := n.value.(bool)
+		if !ok {
+			d.atValue(n, "want true or false, got %s", n.kind())
+		}
+		*p = b
+	case *size:
+		d.size(n, p, "", `a size with its unit such as "64MiB"`)
+	case *byteRate:
+		d.size(n, &p.size, "/s", `a size per second such as "120MB/s"`)
+	case *rate:
+		p.node = n
+		if text, ok := d.quantity(n, `a rate such as "20000/s"`); ok {
+			v, err := variate.ParseRate(text)
+			d.parsed(n, err)
+			p.v = v
+		}
 	case *brokerTable:
 		if p.node = n; !n.isTable() {
 			d.atValue(n, "want a table, got %s", n.kind())
@@ -158,6 +188,22 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 			d.table(n, v)
 		}
 	}
+}
+
+// size decodes a number of bytes, followed by a suffix.
+func (d *decoder) size(n *node, p *size, suffix, want string) {
+	p.node = n
+	text, ok := d.quantity(n, want)
+	if ok {
+		head, has := strings.CutSuffix(strings.TrimSpace(text), suffix)
+		if ok = has; !has {
+			d.inside(n, 0, "want %s, got %q", want, clip(text))
+		} else {
+			v, err := variate.ParseBytes(head)
+			p.v, ok = v, d.parsed(n, err)
+		}
+	}
+	p.bad = !ok
 }
 
 // isHole reports a value whose fault is known already.

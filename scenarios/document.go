@@ -21,6 +21,7 @@ type document struct {
 	Machine   machineTable     `toml:"machine" jsonschema_description:"What the broker runs on."`
 	Costs     costsTable       `toml:"costs" jsonschema_description:"Processor times along the path of one send."`
 	Store     storeTable       `toml:"store" jsonschema_description:"What one append takes under the put lock."`
+	Neighbour []neighbourTable `toml:"neighbour" jsonschema_description:"Who else writes to the disk: goes with store.kind = \"pagecache\"."`
 	Stall     []stallTable     `toml:"stall" jsonschema_description:"What hurts, and when."`
 	Producer  []producerTable  `toml:"producer" need:"true" jsonschema_description:"Who sends."`
 	Load      []loadTable      `toml:"load" jsonschema_description:"Requests for the broker's other swept queues."`
@@ -47,10 +48,36 @@ type costsTable struct {
 }
 
 type storeTable struct {
-	Append  dist     `toml:"append" unit:"time" jsonschema_description:"Time of one append."`
+	placed
+	Append  dist     `toml:"append" unit:"time" jsonschema_description:"Time of one append that nothing holds up."`
 	Delay   duration `toml:"delay" jsonschema:"default=0s" jsonschema_description:"Added to each append."`
-	Profile later    `toml:"profile" jsonschema_description:"Not simulated yet: a measured profile."`
-	Kind    later    `toml:"kind" jsonschema_description:"Not simulated yet: a mechanistic store."`
+	Profile string   `toml:"profile" jsonschema:"example=profiles/ext4-quiet.toml" jsonschema_description:"A measured profile instead of append: a TOML file beside the scenario file."`
+	Kind    string   `toml:"kind" one:"append,pagecache" jsonschema:"enum=append,enum=pagecache,default=append" jsonschema_description:"append: an append takes what append or profile says. pagecache: the kernel's writeback and throttling as well."`
+
+	TopicLength      size `toml:"topic_length" jsonschema:"default=9B" jsonschema_description:"Of a record, with profile or pagecache: it has 91 bytes, topic, properties and body."`
+	PropertiesLength size `toml:"properties_length" jsonschema:"default=62B" jsonschema_description:"Of a record, with profile or pagecache."`
+
+	Memory               size     `toml:"memory" jsonschema:"default=8GiB" jsonschema_description:"pagecache: memory that may become dirty, of which the ratios are taken."`
+	DirtyBackgroundRatio int64    `toml:"dirty_background_ratio" min:"1" max:"99" jsonschema:"default=10" jsonschema_description:"pagecache: percent of memory from which the flusher writes."`
+	DirtyBackgroundBytes size     `toml:"dirty_background_bytes" jsonschema_description:"pagecache: the same in bytes."`
+	DirtyRatio           int64    `toml:"dirty_ratio" min:"2" max:"100" jsonschema:"default=20" jsonschema_description:"pagecache: percent of memory beyond which nobody makes more dirty."`
+	DirtyBytes           size     `toml:"dirty_bytes" jsonschema_description:"pagecache: the same in bytes."`
+	DirtyWriteback       duration `toml:"dirty_writeback" jsonschema:"default=5s" jsonschema_description:"pagecache: how often the flusher looks for old pages; 0s: never."`
+	DirtyExpire          duration `toml:"dirty_expire" jsonschema:"default=30s" jsonschema_description:"pagecache: when a dirty page is old."`
+	Disk                 byteRate `toml:"disk" jsonschema:"default=100MB/s" jsonschema_description:"pagecache: what the disk writes in a second."`
+	Tick                 duration `toml:"tick" jsonschema:"default=4ms" jsonschema_description:"pagecache: 1ms, 4ms or 10ms, the kernel's HZ of 1000, 250 or 100."`
+	StablePages          bool     `toml:"stable_pages" jsonschema:"default=false" jsonschema_description:"pagecache: whether the disk needs pages to stay as they are while it writes them."`
+	Flush                dist     `toml:"flush" unit:"time" jsonschema:"default=constant(1ms)" jsonschema_description:"pagecache: what a flush takes beside writing its pages."`
+}
+
+type neighbourTable struct {
+	placed
+	Name  string   `toml:"name" jsonschema_description:"Absent: neighbour-0, neighbour-1, ..."`
+	At    duration `toml:"at" jsonschema_description:"When its first burst begins. Absent: after one every."`
+	Every dist     `toml:"every" unit:"time" jsonschema_description:"From the beginning of one burst to that of the next. Absent: one burst."`
+	For   dist     `toml:"for" need:"true" unit:"time" jsonschema_description:"How long a burst lasts."`
+	Rate  byteRate `toml:"rate" need:"true" jsonschema_description:"What all its tasks together write in a second, unless they are throttled."`
+	Tasks int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write."`
 }
 
 type stallTable struct {
@@ -124,8 +151,29 @@ type arrivals struct {
 	v    variate.Arrivals
 }
 
-// later is a key of a later version of brokersim.
-type later struct{}
+// size is a number of bytes with a unit; node is nil where it is absent.
+type size struct {
+	node *node
+	v    int64
+	bad  bool
+}
+
+// or is the size, or def where it is absent.
+func (s size) or(def int64) int64 {
+	if s.node == nil {
+		return def
+	}
+	return s.v
+}
+
+// byteRate is a size per second.
+type byteRate struct{ size }
+
+// rate is a number of arrivals per second.
+type rate struct {
+	node *node
+	v    float64
+}
 
 // durationForm is what variate.ParseDuration takes.
 const durationForm = `^[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?(ns|us|µs|μs|ms|s|m|min|h)$`
@@ -145,5 +193,20 @@ func (arrivals) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Examples: []any{"poisson(rate=43/s)", "deterministic(rate=43/s)"}}
 }
 
-// JSONSchema allows nothing.
-func (later) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+// sizeForm is what variate.ParseBytes takes.
+const sizeForm = `[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB)`
+
+// JSONSchema describes a size.
+func (size) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: "^" + sizeForm + "$", Examples: []any{"1KiB", "256MiB"}}
+}
+
+// JSONSchema describes a rate of bytes.
+func (byteRate) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Pattern: "^" + sizeForm + "/s$", Examples: []any{"120MB/s"}}
+}
+
+// JSONSchema describes a rate.
+func (rate) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Examples: []any{"43/s", "20000/s"}}
+}

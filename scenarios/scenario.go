@@ -19,7 +19,7 @@ import (
 
 //go:generate go test -run TestSchemaUpToDate -update .
 
-//go:embed *.toml *.conf
+//go:embed *.toml *.conf profiles/*.toml
 var bundle embed.FS
 
 // faultsMost is how many faults one error names.
@@ -110,6 +110,7 @@ func Names() []string {
 	for i, e := range entries {
 		entries[i] = strings.TrimSuffix(e, ".toml")
 	}
+	slices.Sort(entries)
 	return entries
 }
 
@@ -145,11 +146,7 @@ func parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 	text := strings.TrimPrefix(string(src), "\ufeff")
 	d := &decoder{file: filename, lines: linesOf(text), resolve: resolve}
 	root, syntax, holed := parseTree(text)
-	for _, fault := range syntax {
-		f := Fault{File: filename, Key: fault.key, Msg: fault.msg}
-		f.Line, f.Column = d.lines.position(fault.offset)
-		d.faults = append(d.faults, f)
-	}
+	d.syntax(syntax)
 	if root == nil {
 		return nil, d.faults.sorted(filename, sets)
 	}

@@ -324,7 +324,7 @@ func (n *node) step(part string, last bool, set string) (*node, error) {
 }
 
 // arrayKeys are the top-level keys that hold arrays of tables.
-var arrayKeys = map[string]bool{"stall": true, "producer": true, "load": true, "threshold": true}
+var arrayKeys = map[string]bool{"neighbour": true, "stall": true, "producer": true, "load": true, "threshold": true}
 
 // overrideValue reads VALUE of --set.
 func overrideValue(raw string) any {

@@ -1,0 +1,222 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"brokersim/model"
+)
+
+// Every bundled profile decodes, and reads back what Encode makes of it.
+func TestProfiles(t *testing.T) {
+	names, err := filepath.Glob("profiles/*.toml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no profiles: %v", err)
+	}
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := ParseProfile(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := p.Encode()
+		again, err := ParseProfile("encoded", text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if !reflect.DeepEqual(p, again) {
+			t.Errorf("%s: reads back otherwise:\n%s", name, text)
+		}
+		if second := again.Encode(); !bytes.Equal(text, second) {
+			t.Errorf("%s: encoded twice (-first +second):\n%s", name, cmp.Diff(string(text), string(second)))
+		}
+	}
+}
+
+// A profile's texts survive, whatever is in them.
+func TestProfileTexts(t *testing.T) {
+	src, err := os.ReadFile("profiles/ext4-quiet.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ParseProfile("p", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", `a "b" \ c`, "two\nlines\n", "\"\"\"", "\t", "µs — ü", `\u0041`} {
+		p.Origin = text
+		got, err := ParseProfile("p", p.Encode())
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got.Origin != text {
+			t.Errorf("got %q, want %q", got.Origin, text)
+		}
+	}
+}
+
+const withProfile = minimal + `[store]
+profile = "p.toml"
+`
+
+// parseWith parses a scenario whose files all have that content.
+func parseWith(t *testing.T, text string, content []byte) *Scenario {
+	t.Helper()
+	s, err := Parse("test.toml", []byte(text), func(string) ([]byte, error) { return content, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A run in another setting than its profile's says so.
+func TestProfileWarnings(t *testing.T) {
+	src, err := os.ReadFile("profiles/ext4-quiet.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parseWith(t, withProfile, src)
+	got := strings.Join(s.Warnings, "\n")
+	for _, want := range []string{
+		"store.profile: made with a timed flush, the run's is woken",
+		"store.profile: made at 20000 appends/s, the run has 43",
+		"store.profile: has no appends of the rungs 4KiB first, 64KiB first, 64KiB inside, 2MiB first, 2MiB inside; those most like them are taken",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if s.Config.Costs.Handoff != s.Config.Store.Profile.Handoff.IdleWake.Takes {
+		t.Error("costs.handoff is not the profile's")
+	}
+	same, err := s.Override("broker.release=4.9.4", "producer.0.arrivals=poisson(rate=20000/s)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range same.Warnings {
+		if strings.Contains(w, "made ") {
+			t.Errorf("in the same setting: %s", w)
+		}
+	}
+}
+
+// A file that an override names is looked for in the working directory first.
+func TestProfileOverride(t *testing.T) {
+	s, err := Named("quiet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundled, err := s.Override("store.profile=profiles/ext4-quiet.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(t.TempDir(), "mine.toml")
+	p := *bundled.Config.Store.Profile
+	p.Title = "mine"
+	if err := os.WriteFile(mine, p.Encode(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	own, err := s.Override("store.profile=" + mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := own.Config.Store.Profile.Title; got != "mine" {
+		t.Errorf("got %q", got)
+	}
+	if own.Hash == bundled.Hash {
+		t.Error("another profile, the same hash")
+	}
+}
+
+// The keys of [store] and [[neighbour]] come to where they belong.
+func TestPageCacheKeys(t *testing.T) {
+	s := mustParse(t, minimal+`[store]
+kind = "pagecache"
+memory = "10GiB"
+dirty_background_ratio = 5
+dirty_ratio = 15
+dirty_writeback = "1s"
+dirty_expire = "2s"
+disk = "120MB/s"
+tick = "10ms"
+stable_pages = true
+flush = "2ms"
+topic_length = "20B"
+properties_length = "100B"
+append = "3us"
+[[neighbour]]
+every = "exponential(mean=60s)"
+for = "2s"
+rate = "1GB/s"
+[broker]
+mapedFileSizeCommitLog = 1048576
+flushIntervalCommitLog = 100
+`)
+	c := s.Config
+	want := &model.PageCache{Memory: 10 << 30, Background: (10 << 30) / 100 * 5, Limit: (10 << 30) / 100 * 15, Disk: 120_000_000,
+		Tick: 10_000_000, Writeback: 1_000_000_000, Expire: 2_000_000_000, StablePages: true}
+	if diff := cmp.Diff(want, c.Store.PageCache); diff != "" {
+		t.Errorf("page cache (-want +got):\n%s", diff)
+	}
+	if c.Store.TopicLength != 20 || c.Store.PropertiesLength != 100 || c.Store.Flush.Mean() != 2e6 || c.Store.Append.Mean() != 3000 {
+		t.Errorf("store: got %+v", c.Store)
+	}
+	if n := c.Neighbours; len(n) != 1 || n[0].Name != "neighbour-0" || n[0].Tasks != 1 || n[0].Rate != 1_000_000_000 || n[0].At != model.Absent {
+		t.Errorf("neighbours: got %+v", n)
+	}
+	if c.Broker.MappedFileSizeCommitLog != 1<<20 || c.Broker.FlushIntervalCommitLog != 100 || len(s.Warnings) != 0 {
+		t.Errorf("broker: got %+v, warnings %q", c.Broker, s.Warnings)
+	}
+}
+
+// What the kernel does with limits as RocketMQ's os.sh sets them, 50 and 50.
+func TestEqualLimits(t *testing.T) {
+	s := mustParse(t, minimal+"[store]\nkind = 'pagecache'\ndirty_background_ratio = 50\ndirty_ratio = 50\nmemory = '1GiB'\n")
+	c := s.Config.Store.PageCache
+	if c.Limit != (1<<30)/100*50 || c.Background != c.Limit/2 {
+		t.Errorf("got %d and %d", c.Background, c.Limit)
+	}
+	if len(s.Warnings) != 1 || !strings.HasPrefix(s.Warnings[0], "store.dirty_background_ratio: not below the hard limit") {
+		t.Errorf("warnings: %q", s.Warnings)
+	}
+}
+
+// Keys of the commit log's file and flush are noted where nothing reads them.
+func TestStoreKeysWithoutStore(t *testing.T) {
+	s := mustParse(t, minimal+"[broker]\nflushIntervalCommitLog = 100\n")
+	if len(s.Warnings) != 1 || !strings.HasPrefix(s.Warnings[0], "broker.flushIntervalCommitLog: no effect") {
+		t.Errorf("got %q", s.Warnings)
+	}
+}
+
+func FuzzProfile(f *testing.F) {
+	names, _ := filepath.Glob("profiles/*.toml")
+	for _, name := range names {
+		if src, err := os.ReadFile(name); err == nil {
+			f.Add(src)
+		}
+	}
+	f.Add([]byte("schema = 1\n[[ladder]]\ncrosses = 'none'\n[[stall]]\nevery = '0s'\n[cost]\nper_byte = 'exponential(mean=1ns)'\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		p, err := ParseProfile("f.toml", src)
+		if err != nil {
+			var faults Faults
+			if !errors.As(err, &faults) || len(faults) == 0 {
+				t.Fatalf("not Faults: %v", err)
+			}
+			return
+		}
+		if _, err := ParseProfile("encoded", p.Encode()); err != nil {
+			t.Fatalf("does not read back: %v\n%s", err, p.Encode())
+		}
+	})
+}
