@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,6 +235,9 @@ func (d *decoder) settings(table *node, cores int, mechanism bool) model.Setting
 			d.otherKey(n, name)
 			continue
 		}
+		if n.unset {
+			continue
+		}
 		before := len(d.faults)
 		v := d.brokerValue(n, k)
 		if len(d.faults) > before {
@@ -255,12 +260,43 @@ func (d *decoder) release(n *node, s string) string {
 	known := model.Releases()
 	s = strings.TrimPrefix(s, "rocketmq-all-")
 	if !slices.Contains(known, s) {
-		newest := slices.Clone(known)
-		slices.Reverse(newest)
-		d.inside(n, 0, "unknown release %q; known are %d from %s to %s", clip(s), len(known), known[0], known[len(known)-1]).Near = nearest(s, newest)
+		d.inside(n, 0, "unknown release %q; known are %s", clip(s), strings.Join(known, ", ")).Near = nearestRelease(s, known)
 		return ""
 	}
 	return s
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
+
+// version reads the numbers of a release's name, as many as three.
+func version(s string) (v [3]int, ok bool) {
+	all := numbers.FindAllString(s, len(v))
+	for i, digits := range all {
+		v[i], _ = strconv.Atoi(digits) // the largest int if there are too many
+	}
+	return v, len(all) > 0
+}
+
+// nearestRelease is the release of that version, the one of the same minor
+// version whose patch is nearest, or else the newest that isn't newer, the
+// oldest if all are; "" where the name has no version.
+func nearestRelease(name string, known []string) string {
+	want, ok := version(clip(name))
+	if !ok {
+		return ""
+	}
+	near, apart := known[0], math.MaxInt
+	for _, release := range known { // oldest first
+		v, _ := version(release)
+		if v[0] == want[0] && v[1] == want[1] {
+			if d := max(v[2]-want[2], want[2]-v[2]); d < apart {
+				near, apart = release, d
+			}
+		} else if apart == math.MaxInt && slices.Compare(v[:], want[:]) < 0 {
+			near = release
+		}
+	}
+	return near
 }
 
 // hasKey reports whether a release has a key that came with another.
@@ -291,7 +327,7 @@ func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
 		return reflect.ValueOf(b)
 	}
 	if s, ok := n.value.(string); ok {
-		d.atValue(n, "want a whole number without quotes as in broker.conf, from %d to %d, got %q", k.least, k.most, clip(s))
+		d.atValue(n, "want a whole number without quotes as in broker.conf, %s, got %q", bounds(k.least, k.most), clip(s))
 		return reflect.Zero(t)
 	}
 	return reflect.ValueOf(d.integer(n, k.least, k.most)).Convert(t)
@@ -301,12 +337,13 @@ func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
 func (d *decoder) otherKey(n *node, name string) {
 	switch {
 	case !slices.Contains(otherKeys, name):
-		near := nearest(name, brokerNames)
+		near := cmp.Or(elsewhere(name), nearest(name, brokerNames))
 		if near == "" {
 			d.atKey(n, "unknown key: neither RocketMQ nor brokersim has it")
 			return
 		}
 		d.atKey(n, "unknown key").Near = near
+	case n.unset:
 	case n.value == nil:
 		d.atValue(n, "want a value as in broker.conf, got %s", n.kind())
 	case missing[name] == fmt.Sprint(n.value):
@@ -366,7 +403,7 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 				note("%q is not a whole number to RocketMQ, which then keeps the default", clip(p.value))
 			case v < k.least || v > k.most:
 				d.faults = append(d.faults, Fault{File: rel, Line: p.line, Key: p.key,
-					Msg: fmt.Sprintf("want a whole number from %d to %d, got %d", k.least, k.most, v)})
+					Msg: fmt.Sprintf("want a whole number %s, got %d", bounds(k.least, k.most), v)})
 			default:
 				into.Field(k.field).SetInt(v)
 			}

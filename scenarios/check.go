@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -23,8 +24,8 @@ const (
 	textMost     = 1 << 16 // bytes of one quantity's text
 	tablesMost   = 10_000  // [[stall]], [[producer]], ... of one kind, and rows of a stall file
 	durationMost = 1000 * sim.Hour
-	eventsMost   = 1e10 // arrivals of one run, all producers and loads together
-	stallsMost   = 1e6  // stalls of one run that one [[stall]] with every gives
+	eventsMost   = 1e9       // arrivals of one run, all producers and loads together
+	stallsMost   = 1_000_000 // stalls of one run that one [[stall]] with every gives
 	queuedMost   = 1 << 30
 	queuedEach   = 256 // bytes that a waiting request takes, rounded up
 	bodyMost     = math.MaxInt32
@@ -58,14 +59,14 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	if c.Machine.Cores == 0 {
 		c.Machine.Cores = coresDefault
 	}
-	d.span(doc.Duration, 1, durationMost)
+	d.span(doc.Duration, 1, durationMost+1)
 	if doc.Warmup.node != nil && c.Duration > 0 && c.Warmup >= c.Duration {
-		d.atValue(doc.Warmup.node, "want less than duration = %s, got %s", c.Duration, c.Warmup)
+		d.atValue(doc.Warmup.node, "want less than duration = %s, got %s", plain(c.Duration), plain(c.Warmup))
 	}
-	d.span(doc.Machine.WallPhase, 0, sim.Millisecond-1)
-	d.span(doc.Machine.SweepPhase, 0, 10*sim.Millisecond-1)
-	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second)
-	d.span(doc.Store.Delay, 0, durationMost)
+	d.span(doc.Machine.WallPhase, 0, sim.Millisecond)
+	d.span(doc.Machine.SweepPhase, 0, 10*sim.Millisecond)
+	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second+1)
+	d.span(doc.Store.Delay, 0, durationMost+1)
 
 	c.Store = d.store(&doc.Store)
 	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores, c.Store.Profile != nil || c.Store.PageCache != nil)
@@ -108,19 +109,39 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	return c, expects
 }
 
-// span checks least <= t <= most.
-func (d *decoder) span(t duration, least, most sim.Time) {
-	if t.node == nil || t.bad || t.v >= least && t.v <= most {
+// span checks least <= t < limit. A limit of one ns above a whole number of
+// microseconds is spelt as that number, which is the most then.
+func (d *decoder) span(t duration, least, limit sim.Time) {
+	if t.node == nil || t.bad || t.v >= least && t.v < limit {
 		return
 	}
-	d.atValue(t.node, "want a duration from %s to %s, got %s", least, most, t.v)
+	from, to := "at least "+plain(least), "less than "+plain(limit)
+	if least == 1 {
+		from = "more than 0s"
+	}
+	if limit%sim.Microsecond == 1 {
+		to = "at most " + plain(limit-1)
+	}
+	d.atValue(t.node, "want %s and %s, got %s", from, to, plain(t.v))
+}
+
+// plain spells a time without the parts that are 0: 1000h, not 1000h0m0s.
+func plain(t sim.Time) string {
+	s := t.String()
+	if rest, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = rest + "m"
+	}
+	if rest, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = rest + "h"
+	}
+	return s
 }
 
 // within checks that a distribution of times has a mean, of at most
 // durationMost, and gives it back.
 func (d *decoder) within(x dist) dist {
 	if x.v != nil && !(x.v.Mean() <= float64(durationMost)) {
-		d.atValue(x.node, "want a mean of at most %s, got %s", durationMost, spell(x.v.Mean()))
+		d.atValue(x.node, "want a mean of at most %s, got %s", plain(durationMost), spell(x.v.Mean()))
 	}
 	return x
 }
@@ -129,7 +150,7 @@ func spell(ns float64) string {
 	if math.IsInf(ns, 1) || ns > float64(math.MaxInt64)/2 {
 		return strconv.FormatFloat(ns/1e9, 'g', 4, 64) + "s"
 	}
-	return sim.Time(ns).String()
+	return plain(sim.Time(ns))
 }
 
 // costs are those of the table over the model's defaults.
@@ -171,8 +192,8 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		}
 		s.Where = w
 	}
-	d.span(t.At, 0, durationMost)
-	d.span(t.Until, 0, durationMost)
+	d.span(t.At, 0, durationMost+1)
+	d.span(t.Until, 0, durationMost+1)
 	d.within(t.For)
 	if t.At.node == nil && t.Every.node == nil {
 		d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
@@ -193,8 +214,8 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	if t.Every.v != nil {
 		d.within(t.Every)
 		if n := float64(runs) / t.Every.v.Mean(); runs > 0 && !(n <= stallsMost) {
-			d.atValue(t.Every.node, "want at most %g stalls in a run, got about %.3g: one each %s in %s",
-				float64(stallsMost), n, spell(t.Every.v.Mean()), runs)
+			d.atValue(t.Every.node, "want at most %d stalls in a run, got about %.3g: one each %s in %s",
+				stallsMost, n, spell(t.Every.v.Mean()), plain(runs))
 		}
 	}
 	if t.At.node != nil && runs > 0 && t.At.v >= runs {
@@ -227,7 +248,7 @@ func (d *decoder) producers(tables []producerTable, release string) []model.Prod
 		if n := t.node.child("release"); n != nil && t.Release != "" {
 			p.Release = d.release(n, t.Release)
 		}
-		d.span(t.Timeout, 1, durationMost)
+		d.span(t.Timeout, 1, durationMost+1)
 		p.Body = d.bodies(t)
 		out = append(out, p)
 	}
@@ -312,7 +333,7 @@ func (d *decoder) extent(c *model.Config, root *node) {
 		queued += math.Min(requests, float64(capacity(&c.Broker, l.Queue)))
 	}
 	if !(all <= eventsMost) {
-		d.atValue(n, "want at most %g arrivals in a run, got about %.3g in %s", float64(eventsMost), all, c.Duration)
+		d.atValue(n, "want at most 1e9 arrivals in a run, got about %.3g in %s", all, plain(c.Duration))
 	}
 	if queued*queuedEach > queuedMost {
 		at := root.child("broker")
@@ -371,8 +392,15 @@ func (d *decoder) fetch(n *node, rel string) ([]byte, bool) {
 		return nil, false
 	}
 	b, err := d.read(n, rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A bundled scenario that was saved alone names files of the bundle.
+		if embedded, bad := bundle.ReadFile(path.Clean(filepath.ToSlash(rel))); bad == nil {
+			d.note(n, "%s; the bundled %s is read", unread(err), rel)
+			b, err = embedded, nil
+		}
+	}
 	if err != nil {
-		d.inside(n, 0, "%s", err)
+		d.inside(n, 0, "%s", unread(err))
 		return nil, false
 	}
 	d.files = append(d.files, file{rel, b})
@@ -388,6 +416,19 @@ func (d *decoder) read(n *node, rel string) ([]byte, error) {
 		}
 	}
 	return d.resolve(rel)
+}
+
+// unread says why a file can't be read, and where it was looked for.
+func unread(err error) string {
+	var at *fs.PathError
+	switch {
+	case !errors.As(err, &at):
+		return err.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file: " + at.Path
+	default:
+		return at.Path + ": " + at.Err.Error()
+	}
 }
 
 // file is a file that a scenario names.

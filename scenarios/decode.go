@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -92,13 +93,15 @@ func (d *decoder) table(n *node, v reflect.Value) {
 			return
 		}
 		if i, ok := fields[name]; ok {
-			d.field(n.keys[name], v.Field(i), v.Type().Field(i).Tag)
+			if kid := n.child(name); kid != nil {
+				d.field(kid, v.Field(i), v.Type().Field(i).Tag)
+			}
 		} else {
-			d.atKey(n.keys[name], "unknown key; known here are %s", strings.Join(names, ", ")).Near = nearest(name, names)
+			d.atKey(n.keys[name], "unknown key; known here are %s", strings.Join(names, ", ")).Near = cmp.Or(elsewhere(name), nearest(name, names))
 		}
 	}
 	for _, name := range names {
-		if v.Type().Field(fields[name]).Tag.Get("need") != "" && n.keys[name] == nil {
+		if v.Type().Field(fields[name]).Tag.Get("need") != "" && n.child(name) == nil {
 			d.atKey(n, "the key %q is missing", name)
 		}
 	}
@@ -283,10 +286,26 @@ func (d *decoder) integer(n *node, least, most int64) int64 {
 		return least
 	}
 	if i < least || i > most {
-		d.atValue(n, "want a whole number from %d to %d, got %d", least, most, i)
+		d.atValue(n, "want a whole number %s, got %d", bounds(least, most), i)
 		return least
 	}
 	return i
+}
+
+// bounds spells the bounds of a whole number.
+func bounds(least, most int64) string {
+	switch most {
+	case least:
+		return fmt.Sprintf("equal to %d", least)
+	case math.MaxInt64:
+		return fmt.Sprintf("of at least %d", least)
+	case waitMsMost:
+		return fmt.Sprintf("of ms from %d to %d (1000 h)", least, most)
+	case int64(durationMost):
+		return fmt.Sprintf("of ns from %d to %d (1000 h)", least, most)
+	default:
+		return fmt.Sprintf("from %d to %d", least, most)
+	}
 }
 
 // number decodes a finite number.
@@ -364,7 +383,7 @@ func (d *decoder) arrivals(n *node, text string) variate.Arrivals {
 	if !ok {
 		return nil
 	}
-	at, err := ParseArrivals(trace.Path, content)
+	at, err := ParseArrivals(trace.Path, content) // gzipped or not
 	var faults Faults
 	if errors.As(err, &faults) {
 		d.faults = append(d.faults, faults...)

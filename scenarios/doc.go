@@ -21,6 +21,8 @@
 // never becomes a large unsigned.
 //
 // A file is at most 1 MiB, as is each file that it names; a run at most 1000 h,
-// 1e10 arrivals and 1 GiB of waiting requests. Bundled scenarios are read from
-// the binary; what they name is in it too.
+// 1e9 arrivals and 1 GiB of waiting requests. Bundled scenarios are read from
+// the binary; what they name is in it too, and stands in, with a warning, for a
+// file of that name that is missing beside a scenario saved elsewhere. The
+// numbers that their stories tell are held against runs (TestStories).
 package scenarios

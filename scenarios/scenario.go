@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,11 +47,14 @@ type Scenario struct {
 func Load(path string) (*Scenario, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, &loadError{err}
 	}
 	defer f.Close()
 	src, err := readMost(f, fileMost)
-	if err != nil {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return nil, &loadError{err}
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return Parse(path, src, func(rel string) ([]byte, error) {
@@ -60,6 +64,13 @@ func Load(path string) (*Scenario, error) {
 		return readRegular(rel)
 	})
 }
+
+// loadError is an error of the operating system, told without its name for
+// what failed.
+type loadError struct{ err error }
+
+func (e *loadError) Error() string { return unread(e.err) }
+func (e *loadError) Unwrap() error { return e.err }
 
 // readRegular reads a file that a scenario names. Pipes and devices, which may
 // never end, are refused.
@@ -134,7 +145,8 @@ func Parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 // anew: "broker.waitTimeMillsInSendQueue=500", "stall.0.for=300ms". Keys of
 // arrays of tables take an index from 0; the index after the last adds one.
 // VALUE is read as TOML, or as a string where it is none or a string is
-// wanted. Faults name the override.
+// wanted; an empty one takes the key away, so that "machine.sweep_phase=" has
+// the phase drawn. Faults name the override.
 func (s *Scenario) Override(sets ...string) (*Scenario, error) {
 	return parse(s.filename, s.Source, s.resolve, slices.Concat(s.Sets, sets))
 }
@@ -152,8 +164,8 @@ func parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 	}
 	d.holed = holed
 	for _, set := range sets {
-		if err := override(root, set); err != nil {
-			d.faults = append(d.faults, Fault{Set: set, Msg: err.Error()})
+		if f := override(root, set); f != nil {
+			d.faults = append(d.faults, *f)
 		}
 	}
 	doc := d.decode(root)

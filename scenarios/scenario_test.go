@@ -2,9 +2,10 @@ package scenarios
 
 import (
 	"bytes"
-	"context"
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -60,7 +61,7 @@ func outcome(files map[string][]byte) string {
 		if b, ok := files[rel]; ok {
 			return b, nil
 		}
-		return nil, fmt.Errorf("open %s: no such file", rel)
+		return nil, &fs.PathError{Op: "open", Path: "dir/" + rel, Err: fs.ErrNotExist}
 	}
 	src := files["in.toml"]
 	if crlf, ok := files["crlf.toml"]; ok {
@@ -162,43 +163,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// The first rejected sends are those of the story, with the phases that the
-// files pin.
-func TestIncidentAndLateSweeper(t *testing.T) {
-	for _, c := range []struct {
-		name              string
-		period, size, all int64
-	}{
-		{"incident-208ms", 208, 8, 1},
-		{"sweeper-late", 278, 11, 8},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, err := Named(c.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var rejected []model.Attempt
-			b, err := model.New(&s.Config, 0, model.Observer{Attempt: func(a *model.Attempt) {
-				if a.Outcome != model.OK {
-					rejected = append(rejected, *a)
-				}
-			}})
-			if err == nil {
-				err = b.Run(context.Background(), nil)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if int64(len(rejected)) != c.all {
-				t.Fatalf("%d sends rejected, want %d", len(rejected), c.all)
-			}
-			if a := rejected[0]; a.Outcome != model.TimeoutCleanQueue || a.PeriodMs != c.period || a.Qsize != c.size {
-				t.Errorf("first rejected: %s, period %d, size %d, want TIMEOUT_CLEAN_QUEUE, %d, %d", a.Outcome, a.PeriodMs, a.Qsize, c.period, c.size)
-			}
-		})
-	}
-}
-
 func TestConf(t *testing.T) {
 	s, err := Named("raised-limits")
 	if err != nil {
@@ -232,6 +196,27 @@ func TestConf(t *testing.T) {
 	}
 	if got := s.Config.Broker.OsPageCacheBusyTimeOutMills; got != 600 {
 		t.Errorf("got %d, want 600", got)
+	}
+}
+
+// A bundled scenario that was saved elsewhere finds the bundled file that it
+// names, and says so; any other file must be there.
+func TestSavedAlone(t *testing.T) {
+	src, _ := Source("raised-limits")
+	mine := filepath.Join(t.TempDir(), "mine.toml")
+	if err := os.WriteFile(mine, src, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "broker.conf: no such file: " + filepath.Join(filepath.Dir(mine), "article-broker.conf") + "; the bundled article-broker.conf is read"
+	if s.Config.Broker.SendMessageThreadPoolNums != 80 || !slices.Contains(s.Warnings, want) {
+		t.Errorf("got %d threads, warnings %q, want %q", s.Config.Broker.SendMessageThreadPoolNums, s.Warnings, want)
+	}
+	if _, err := s.Override("broker.conf=none.conf"); err == nil || !strings.Contains(err.Error(), "no such file: ") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -270,6 +255,27 @@ func TestOverride(t *testing.T) {
 	}
 }
 
+func TestUnset(t *testing.T) {
+	incident, err := Named("incident-208ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := incident.Override("machine.sweep_phase=", "broker.waitTimeMillsInSendQueue= ", "broker.listenPort=", "title=", "warmup=", "stall=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Config
+	if c.Machine.SweepPhase != model.Absent || c.Machine.WallPhase != 0 || c.Broker.WaitTimeMillsInSendQueue != 200 || c.Title != "" || len(c.Stalls) != 0 {
+		t.Errorf("got %+v", c)
+	}
+	if s, err = s.Override("stall.0.where=append", "stall.0.at=4s", "stall.0.for=1s"); err != nil || len(s.Config.Stalls) != 1 {
+		t.Errorf("a stall after all were unset: %v", err)
+	}
+	if _, err := incident.Override("duration="); err == nil || !strings.Contains(err.Error(), `the key "duration" is missing`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestHash(t *testing.T) {
 	base := mustParse(t, minimal)
 	if crlf := mustParse(t, strings.ReplaceAll(minimal, "\n", "\r\n")); crlf.Hash != base.Hash {
@@ -303,6 +309,14 @@ func TestInit(t *testing.T) {
 		} else if want := strings.ReplaceAll(name, "\n", " "); s.Config.Title != want {
 			t.Errorf("title: got %q, want %q", s.Config.Title, want)
 		}
+	}
+	// What the starter spells out are the defaults, and it names no file.
+	c := mustParse(t, string(Init("x"))).Config
+	def := mustParse(t, minimal).Config
+	if c.Machine.Cores != def.Machine.Cores || c.Store.Append.String() != def.Store.Append.String() || c.Store.Delay != def.Store.Delay ||
+		c.Producers[0].Timeout != def.Producers[0].Timeout || c.Producers[0].Body.String() != def.Producers[0].Body.String() ||
+		!cmp.Equal(c.Broker, def.Broker) || bytes.Contains(Init("x"), []byte("schema.json")) {
+		t.Errorf("not the defaults: %+v", c)
 	}
 }
 
@@ -374,6 +388,28 @@ func TestReferencedFiles(t *testing.T) {
 	}
 	if got := s.Config.Producers[0].Arrivals.Rate(); got != 1 {
 		t.Errorf("rate: got %v, want 1", got)
+	}
+}
+
+func TestGzippedArrivals(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	fmt.Fprintln(z, "arrive_ns")
+	for i := range 1000 {
+		fmt.Fprintln(z, i)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at, err := ParseArrivals("a.csv.gz", b.Bytes())
+	if err != nil || len(at) != 1000 || at[999] != 999 {
+		t.Errorf("got %d arrivals, %v", len(at), err)
+	}
+	if _, err := ParseArrivals("a.csv.gz", b.Bytes()[:b.Len()/2]); err == nil || !strings.Contains(err.Error(), "truncated gzip: it ends in line ") {
+		t.Errorf("truncated: got %v", err)
+	}
+	if _, err := ParseArrivals("a.csv.gz", []byte{0x1f, 0x8b, 0}); err == nil {
+		t.Error("no gzip: accepted")
 	}
 }
 

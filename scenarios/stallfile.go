@@ -102,9 +102,9 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 		end, okEnd := stallTime(row[at[to]])
 		switch {
 		case !okBegin:
-			fault(line, from, "want whole ns from 0 to %d, got %q", int64(durationMost), clip(row[at[from]]))
+			fault(line, from, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at[from]]))
 		case !okEnd:
-			fault(line, to, "want whole ns from 0 to %d, got %q", int64(durationMost), clip(row[at[to]]))
+			fault(line, to, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at[to]]))
 		case end <= begin:
 			fault(line, to, "want more than %s = %d, got %d", from, begin, end)
 		default:

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,14 +17,19 @@ import (
 // ParseArrivals reads the instants of recorded arrivals: the column arrive_ns
 // of a CSV file such as the one that --requests writes, in whole ns, never
 // decreasing. Rows where it is empty (a send that never arrived) are passed
-// over. The error is Faults, each naming its line.
+// over. The file may be gzipped. The error is Faults, each naming its line.
 func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 	var faults Faults
 	fault := func(line int, key, format string, args ...any) {
 		faults = append(faults, Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
 	}
 	const column = "arrive_ns"
-	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(src), "\ufeff")))
+	text, err := gunzip(src)
+	if err != nil {
+		fault(0, "", "%s", err)
+		return nil, faults
+	}
+	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\ufeff")))
 	r.ReuseRecord = true
 	head, err := r.Read()
 	at := slices.Index(head, column)
@@ -55,7 +62,7 @@ func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 		t, err := strconv.ParseInt(row[at], 10, 64)
 		switch {
 		case err != nil || t < 0 || t > int64(durationMost):
-			fault(line, column, "want whole ns from 0 to %d, got %q", int64(durationMost), clip(row[at]))
+			fault(line, column, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at]))
 		case sim.Time(t) < last:
 			fault(line, column, "want at least the %d of the row before, got %d", last, t)
 		default:
@@ -67,4 +74,23 @@ func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 		return nil, faults
 	}
 	return out, nil
+}
+
+// unzippedMost bounds what a gzipped file unfolds to, in bytes.
+const unzippedMost = 64 << 20
+
+// gunzip unfolds a gzipped text, and gives back any other.
+func gunzip(src []byte) ([]byte, error) {
+	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+		return src, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(src))
+	if err != nil {
+		return nil, err
+	}
+	text, err := readMost(z, unzippedMost)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("truncated gzip: it ends in line %d", 1+bytes.Count(text, []byte("\n")))
+	}
+	return text, err
 }

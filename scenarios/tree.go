@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type node struct {
 	text   int    // offset of the first byte inside a plain string, or -1
 	set    string // KEY=VALUE of the override that it comes from, or ""
 	raw    string // VALUE as it was written
+	unset  bool   // an override took it away, or would have: only its name is of interest
 }
 
 // isTable reports whether n is a table.
@@ -35,7 +37,10 @@ func (n *node) child(key string) *node {
 	if n == nil {
 		return nil
 	}
-	return n.keys[key]
+	if kid := n.keys[key]; kid != nil && !kid.unset {
+		return kid
+	}
+	return nil
 }
 
 // names are the keys of a table in order of position.
@@ -254,31 +259,65 @@ func firstLine(s string) string {
 
 // override puts KEY=VALUE into the tree, making tables that are not there and
 // at most the next element of an array of tables. VALUE is read as TOML if it
-// is TOML, else as a string.
-func override(root *node, set string) error {
+// is TOML, else as a string; where it is empty, the key is taken away.
+func override(root *node, set string) *Fault {
+	fault := func(format string, args ...any) *Fault { return &Fault{Set: set, Msg: fmt.Sprintf(format, args...)} }
 	key, raw, ok := strings.Cut(set, "=")
 	if !ok {
-		return errors.New("want KEY=VALUE")
+		return fault("want KEY=VALUE, or KEY= to unset")
 	}
 	parts := strings.Split(strings.TrimSpace(key), ".")
 	if len(parts) > depthMost {
-		return fmt.Errorf("key has %d parts, most %d", len(parts), depthMost)
+		return fault("key has %d parts, most %d", len(parts), depthMost)
 	}
 	n := root
 	for i, part := range parts {
 		if part == "" {
-			return errors.New("want KEY=VALUE with KEY as in broker.release or stall.0.for")
+			return fault("want KEY=VALUE with KEY as in broker.release or stall.0.for")
 		}
-		next, err := n.step(part, i == len(parts)-1, set)
+		last := i == len(parts)-1
+		if last && n.array && strings.TrimSpace(raw) == "" {
+			return fault("%s: a table of an array can't be unset, only its keys can", join(n.path, part))
+		}
+		next, err := n.step(part, last, set)
 		if err != nil {
-			return err
+			f := fault("%s", err)
+			if n.array && last && strings.Trim(part, "0123456789-") != "" { // a key, and no index before it
+				f.Near = strings.Join(slices.Insert(parts, i, "0"), ".")
+			}
+			return f
 		}
 		n = next
 	}
-	path := n.path
-	*n = *build(overrideValue(raw), nil, nil, path)
+	if strings.TrimSpace(raw) == "" {
+		*n = node{path: n.path, text: -1, unset: true}
+	} else {
+		*n = *build(overrideValue(raw), nil, nil, n.path)
+	}
 	n.mark(set, raw)
 	return nil
+}
+
+// elsewhere finds a key by its name alone: the dotted path of the first table
+// of document that has it, or "".
+func elsewhere(name string) string {
+	if slices.Contains(brokerNames, name) {
+		return "broker." + name
+	}
+	t := reflect.TypeFor[document]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		path, table := f.Tag.Get("toml"), f.Type
+		if table.Kind() == reflect.Slice {
+			path, table = path+".0", table.Elem()
+		}
+		for j := 0; table.Kind() == reflect.Struct && j < table.NumField(); j++ {
+			if table.Field(j).Tag.Get("toml") == name {
+				return path + "." + name
+			}
+		}
+	}
+	return ""
 }
 
 // mark makes n, and all that is in it, known as put there by an override.
@@ -307,7 +346,7 @@ func (n *node) step(part string, last bool, set string) (*node, error) {
 		return n.items[i], nil
 	case n.isTable():
 		kid := n.keys[part]
-		if kid == nil {
+		if kid == nil || kid.unset {
 			kid = &node{keys: map[string]*node{}, path: path, text: -1, set: set}
 			if kid.array = !last && arrayKeys[path]; kid.array {
 				kid.keys = nil
