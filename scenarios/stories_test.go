@@ -1,0 +1,127 @@
+package scenarios
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"brokersim/model"
+)
+
+// counts are those of a run.
+type counts map[string]int64
+
+// TestStories runs what the stories tell of, and holds what they say against
+// it: the counts of the outcomes, and of the sends that a sweep took out the
+// first one's period and size, the range of the periods, and that of the sizes.
+// says are the words of the story that tell a number of that run.
+func TestStories(t *testing.T) {
+	type spread struct{ first, least, most int64 }
+	told := map[string]bool{}
+	for _, c := range []struct {
+		name, sets   string
+		counts       counts
+		period, size spread
+		says         string // separated by |
+	}{
+		{"burst", "", counts{"success": 2566, "timeout_clean_queue": 906}, spread{205, 200, 208}, spread{671, 40, 671},
+			"a queue of 671|the last beside 40|906 are rejected"},
+		{"freeze", "", counts{"success": 4522, "timeout_clean_queue": 154}, spread{348, 200, 348}, spread{39, 39, 171},
+			"periods up to 348 ms|40 + 106 + 8 = 154"},
+		{"incident-208ms", "", counts{"success": 429, "timeout_clean_queue": 1}, spread{208, 208, 208}, spread{8, 8, 8},
+			"period in queue: 208ms, size of queue: 8|The other 429 were stored once"},
+		{"incident-208ms", "broker.waitTimeMillsInSendQueue=210", counts{"success": 429, "timeout_clean_queue": 1}, spread{218, 218, 218}, spread{9, 9, 9},
+			"= 210 is less, and the look at 4.2418 s reads 218 ms"},
+		{"incident-208ms", "broker.waitTimeMillsInSendQueue=250", counts{"success": 430}, spread{}, spread{}, "250 rejects nothing"},
+		{"incident-208ms", "broker.sendMessageThreadPoolNums=2", counts{"success": 430}, spread{}, spread{}, "reject it (not this one)"},
+		{"incident-208ms", "broker.sendMessageThreadPoolNums=2 machine.sweep_phase=8ms", counts{"success": 429, "timeout_clean_queue": 1},
+			spread{202, 202, 202}, spread{8, 8, 8}, "about 2 phases in 5"},
+		{"incident-208ms", "broker.sendMessageThreadPoolNums=3 machine.sweep_phase=8ms", counts{"success": 430}, spread{}, spread{}, "3 threads reject nothing"},
+		{"incident-208ms-pagecache", "", counts{"success": 406, "timeout_clean_queue": 8}, spread{208, 203, 209}, spread{8, 5, 9},
+			"period in queue: 208ms, size of queue: 8"},
+		{"overload", "", counts{"success": 4973, "timeout_clean_queue": 1381}, spread{200, 200, 209}, spread{61, 12, 89}, "the first line reads 61|21.7 %"},
+		{"overload", "broker.waitTimeMillsInSendQueue=500", counts{"success": 5047, "timeout_clean_queue": 1307}, spread{501, 500, 510}, spread{169, 12, 192}, "20.6 % at 500"},
+		{"overload", "broker.waitTimeMillsInSendQueue=1000", counts{"success": 5170, "timeout_clean_queue": 1184}, spread{1004, 1000, 1009}, spread{321, 12, 359}, "18.6 % at 1000"},
+		{"overload", "broker.waitTimeMillsInSendQueue=2000", counts{"success": 5416, "timeout_clean_queue": 938}, spread{2000, 2000, 2008}, spread{609, 12, 682}, "14.8 % at 2000"},
+		{"overload", "broker.waitTimeMillsInSendQueue=3000", counts{"success": 4321, "timeout_clean_queue": 48, "client_timeout": 1985},
+			spread{3001, 3000, 3009}, spread{935, 12, 997}, "0.8 % are rejected and 31.2 % time out"},
+		{"overload", "duration=200s", counts{"success": 49276, "timeout_clean_queue": 14713}, spread{200, 200, 210}, spread{61, 1, 96}, "23.0 % are rejected at 200"},
+		{"overload", "duration=200s broker.waitTimeMillsInSendQueue=1000", counts{"success": 49473, "timeout_clean_queue": 14516},
+			spread{1004, 1000, 1010}, spread{321, 1, 388}, "22.7 % at 1000"},
+		{"queue-full", "", counts{"success": 5318, "timeout_clean_queue": 240, "overload": 342}, spread{204, 200, 209}, spread{49, 29, 49},
+			"342 sends are refused and 240 taken out"},
+		{"quiet", "", counts{"success": 2575}, spread{}, spread{}, "nothing that hurts"},
+		{"raised-limits", "", counts{"success": 5631, "client_timeout": 276}, spread{3004, 3000, 3009}, spread{954, 944, 972},
+			"192 sends end so|84 are worse off|276 producers in all"},
+		{"stall-1200ms", "", counts{"success": 2536, "timeout_clean_queue": 241, "pcbusy_clean_queue": 53, "rejectrequest": 54},
+			spread{205, 13, 209}, spread{70, 0, 70}, "TIMEOUT_CLEAN_QUEUE: 241 sends|REJECTREQUEST, 54|here 53|from 209 ms down to 13 ms"},
+		{"stall-500ms", "", counts{"success": 2992, "timeout_clean_queue": 93}, spread{203, 200, 209}, spread{66, 56, 71}, "(93 here)|(56 to 71 here)"},
+		{"sweeper-late", "", counts{"success": 422, "timeout_clean_queue": 8}, spread{278, 202, 278}, spread{11, 8, 11},
+			"has waited 278 ms and three more|Four later ones read 202 to 208 ms"},
+		{"threads-32", "", counts{"success": 12338, "timeout_clean_queue": 236}, spread{230, 200, 386}, spread{107, 67, 168},
+			"the first line here reads 230 ms, the worst 386 ms|spin 236 rejected, periods up to 386 ms"},
+		{"threads-32", "broker.sendMessageThreadPoolNums=1", counts{"success": 12106, "timeout_clean_queue": 468}, spread{206, 200, 209}, spread{101, 66, 108},
+			"1 thread 468 rejected, periods up to 209 ms"},
+		{"threads-32", "broker.useReentrantLockWhenPutMessage=true", counts{"success": 12294, "timeout_clean_queue": 280}, spread{201, 200, 209}, spread{87, 66, 108},
+			"reentrant 280 rejected, periods up to 209 ms"},
+	} {
+		told[c.name] = true
+		t.Run(c.name+" "+c.sets, func(t *testing.T) {
+			t.Parallel()
+			s, err := Named(c.name)
+			if err == nil {
+				s, err = s.Override(strings.Fields(c.sets)...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var periods, sizes []int64
+			swept := model.Observer{Attempt: func(a *model.Attempt) {
+				if a.PeriodMs != model.Absent {
+					periods, sizes = append(periods, a.PeriodMs), append(sizes, a.Qsize)
+				}
+			}}
+			study, err := model.Replicate(context.Background(), &s.Config, 1, 1, swept, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, attempts := counts{}, reflect.ValueOf(study.Result().Attempts)
+			for i, name := range attemptNames {
+				if n := attempts.Field(i).Int(); n != 0 && name != "sent" {
+					got[name] = n
+				}
+			}
+			if diff := cmp.Diff(c.counts, got); diff != "" {
+				t.Errorf("outcomes (-want +got):\n%s", diff)
+			}
+			for _, x := range []struct {
+				what string
+				want spread
+				got  []int64
+			}{{"period", c.period, periods}, {"size", c.size, sizes}} {
+				var got spread
+				if len(x.got) > 0 {
+					got = spread{x.got[0], slices.Min(x.got), slices.Max(x.got)}
+				}
+				if got != x.want {
+					t.Errorf("%s: first, least, most %v, want %v", x.what, got, x.want)
+				}
+			}
+			story := strings.Join(strings.Fields(s.Story), " ")
+			for _, words := range strings.Split(c.says, "|") {
+				if !strings.Contains(story, words) {
+					t.Errorf("the story does not say %q", words)
+				}
+			}
+		})
+	}
+	for _, name := range Names() {
+		if !told[name] {
+			t.Errorf("%s is not held against its story", name)
+		}
+	}
+}
