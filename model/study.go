@@ -26,7 +26,7 @@ type Study struct {
 	errors      []ErrorLine
 	errorsTotal int64
 	fingerprint sim.Fingerprint
-	seconds     float64
+	ns          float64 // simulated, of all replications
 }
 
 // pooled is a Sample over replications.
@@ -66,7 +66,7 @@ func (s *Study) Add(b *Broker) {
 		}
 		s.loads[i].merge(l)
 	}
-	s.seconds += min(b.Now(), b.cfg.Duration).Seconds()
+	s.ns += float64(min(b.Now(), b.cfg.Duration))
 	if s.n == 1 {
 		s.first = stats
 		s.errors, s.errorsTotal = stats.Errors, stats.ErrorsTotal
@@ -96,7 +96,7 @@ func (s *Study) Result() *Result {
 		Schema:         "brokersim.result/1",
 		Replications:   s.n,
 		Fingerprint:    fmt.Sprintf("%016x", uint64(s.fingerprint)),
-		VirtualSeconds: s.seconds,
+		VirtualSeconds: s.ns / 1e9,
 		Messages:       s.messages,
 		Attempts:       s.attempts,
 		LatencyMs:      s.Latency(nsPerMs),

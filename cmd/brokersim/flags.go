@@ -46,15 +46,19 @@ type simulation struct {
 }
 
 func (s *simulation) flags(cmd *cobra.Command) {
+	sends := "each send"
+	if cmd.Flags().Lookup("replications") != nil {
+		sends += " of replication 1"
+	}
 	s.seed = whole{least: 0, most: math.MaxInt64}
 	s.replications.value = 1
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.Var(&s.seed, "seed", "root of all random streams, instead of the scenario's")
-	f.StringArrayVar(&s.sets, "set", nil, "override a key: `KEY=VALUE`, such as stall.0.for=300ms (repeatable)")
+	f.StringArrayVar(&s.sets, "set", nil, "put `KEY=VALUE` in the scenario, such as stall.0.for=300ms (repeatable)")
 	f.BoolVar(&s.json, "json", false, "print the result as JSON and nothing else")
-	f.StringVar(&s.out, "out", "", "folder `DIR` for figures and result.json (default out/<scenario>)")
-	f.StringVar(&s.requests, "requests", "", "write each send of replication 1 to `FILE.csv`, or to stdout for -")
+	f.StringVar(&s.out, "out", "", "`DIR` for figures and result.json (default out/<scenario>)")
+	f.StringVar(&s.requests, "requests", "", "write "+sends+" to `FILE` (.csv or .csv.gz), or to stdout for -")
 	f.BoolVar(&s.noFigures, "no-figures", false, "draw no figures")
 	f.BoolVar(&s.quiet, "quiet", false, "no progress and no notes on stderr; errors are still told")
 	f.Lookup("seed").DefValue = ""
@@ -67,7 +71,6 @@ func (s *simulation) replicationFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&s.replications, "replications", "n", "independent repetitions, put together with intervals")
 	f.VarP(&s.workers, "workers", "j", "replications at a time; no result depends on it")
-	f.Lookup("workers").DefValue = "" // of this machine
 }
 
 // repeat is the command line that gives the same again.

@@ -53,7 +53,7 @@ func list(cmd *cobra.Command, asJSON bool) error {
 		for _, e := range entries {
 			t.Row(e.Name, e.Title)
 		}
-		t.Write(out, 0)
+		t.Write(out, 0, ui.StyleOf(cmd.OutOrStdout()).Width)
 	default:
 		for _, e := range entries {
 			fmt.Fprintf(out, "%s\t%s\n", e.Name, e.Title)

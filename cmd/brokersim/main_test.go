@@ -47,14 +47,20 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	for {
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
 			break
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case err := <-ended:
+			ts.Fatalf("ended before it was interrupted: %v\n%v", err, cmd.Stderr)
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 	ts.Check(cmd.Process.Signal(os.Interrupt))
-	checkCode(ts, strconv.Itoa(exitInterrupted), cmd.Wait())
+	checkCode(ts, strconv.Itoa(exitInterrupted), <-ended)
 }
 
 func checkCode(ts *testscript.TestScript, want string, err error) {

@@ -37,14 +37,14 @@ folder with experiment.json, requests.csv.gz, stalls.csv and sweeps.csv.gz, and
 takes broker, stalls and delays from it; SCENARIO then gives costs and cores.`,
 		Example: `  brokersim run stall-500ms --requests sends.csv
   brokersim replay --arrivals sends.csv stall-500ms
-  brokersim replay --from recordings/E7 --json`,
+  brokersim replay --from model/recording/testdata/E7 --json`,
 		Args:              operands("one SCENARIO", 0, 1),
 		ValidArgsFunction: cobra.FixedCompletions(scenarios.Names(), cobra.ShellCompDirectiveDefault),
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.arrivals, "arrivals", "", "recorded arrivals: `FILE`.csv or FILE.csv.gz")
 	f.StringVar(&r.stalls, "stalls", "", "recorded stalls: `FILE`.csv")
-	f.StringVar(&r.from, "from", "", "folder `DIR` of a recorded experiment")
+	f.StringVar(&r.from, "from", "", "`DIR` of a recorded experiment")
 	r.flags(cmd)
 	cmd.RunE = action(r.run)
 	return cmd

@@ -29,6 +29,8 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 		SuggestionsMinimumDistance: 2,
 		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.Version = version
+	root.SetVersionTemplate(versionLine())
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newVerify(), newVersion())

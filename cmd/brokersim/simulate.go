@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +19,7 @@ import (
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
 	"brokersim/plots"
+	"brokersim/plots/numeral"
 	"brokersim/scenarios"
 	"brokersim/sim"
 	"brokersim/sim/experiment"
@@ -47,6 +47,7 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	if err != nil {
 		return outputError("--out", err)
 	}
+	defer folder.Abandon() // if nothing is written to it
 	story := &summary.Story{Warmup: j.config.Warmup}
 	recorder := plots.NewRecorder(j.config.Duration)
 	watch := []model.Observer{story.Observer(), recorder.Observer()}
@@ -77,13 +78,17 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	result.Seed = j.config.Seed
 	result.Partial = interrupted
 	result.Thresholds = judge(j.expects, study, result)
-	result.Warnings = slices.Concat(result.Warnings, j.warnings, unsupported(j.config.Broker.Release))
+	result.Warnings = append(result.Warnings, j.warnings...) // never nil
+	result.Warnings = append(result.Warnings, unsupported(j.config.Broker.Release)...)
 
 	wrote, err := s.write(folder, j, study, recorder, result)
 	if err != nil {
 		return err
 	}
-	in := summary.Input{Result: result, Study: study, Story: story, About: j.about(), Wrote: wrote, Repeat: j.repeat}
+	in := summary.Input{
+		Result: result, Study: study, Story: story, About: j.about(), Wrote: wrote, Repeat: j.repeat,
+		Replicates: cmd.Flags().Lookup("replications") != nil,
+	}
 	if err := s.tell(cmd, j, in); err != nil {
 		return err
 	}
@@ -114,12 +119,10 @@ func (s *simulation) progress(cmd *cobra.Command, duration sim.Time) (report fun
 		talk = io.Discard
 	}
 	if n := s.replications.value; n > 1 {
-		p = ui.NewProgress(talk, ui.Count)
+		p = ui.NewProgress(talk, numeral.Count)
 		return func(_ sim.Time, done int) { p.Set(int64(done), n) }, p
 	}
-	p = ui.NewProgress(talk, func(v int64) string {
-		return time.Duration(v).Round(max(time.Duration(duration)/1000, 1)).String()
-	})
+	p = ui.NewProgress(talk, func(v int64) string { return numeral.Duration(sim.Time(v)) })
 	return func(now sim.Time, _ int) { p.Set(int64(now), int64(duration)) }, p
 }
 
@@ -144,7 +147,7 @@ func (s *simulation) write(folder *output.Folder, j *job, study *model.Study, re
 		Name: j.scenario.Name, Title: config.Title, Seed: config.Seed, Release: config.Broker.Release,
 		WaitLimitMs: config.Broker.WaitTimeMillsInSendQueue, BusyLimitMs: config.Broker.OsPageCacheBusyTimeOutMills,
 		Duration: config.Duration, Partial: result.Partial, Recorder: recorder,
-		Latency: spectrum(study.LatencyHistogram()), Waiting: spectrum(study.WaitingHistogram()),
+		Latency: spectrum(study.LatencyHistogram(), &result.LatencyMs), Waiting: spectrum(study.WaitingHistogram(), &result.WaitingMs),
 	})
 	if err != nil {
 		return nil, err
@@ -152,13 +155,24 @@ func (s *simulation) write(folder *output.Folder, j *job, study *model.Study, re
 	return append(wrote, inBraces(figures)), nil
 }
 
-// spectrum gives the points of a percentile figure.
-func spectrum(h *stat.Histogram) []plots.Point {
+// spectrum gives the points of a percentile figure: those of a grid, and those
+// that the summary tells as the summary has them.
+func spectrum(h *stat.Histogram, s *model.Summary) []plots.Point {
 	const perHalving = 16
 	var points []plots.Point
+	told := func(p float64, e *model.Estimate) {
+		if e != nil {
+			points = append(points, plots.Point{P: p, Ms: e.Value})
+		}
+	}
+	told(0.5, s.P50)
+	told(0.9, s.P90)
+	told(0.99, s.P99)
+	told(0.999, s.P999)
 	for _, p := range h.Spectrum(perHalving) {
 		points = append(points, plots.Point{P: p.Quantile, Ms: float64(p.Value) / 1e6})
 	}
+	slices.SortStableFunc(points, func(a, b plots.Point) int { return cmp.Compare(a.P, b.P) })
 	return points
 }
 
@@ -227,14 +241,6 @@ func withStack(err error) error {
 	return err
 }
 
-// round leaves out what is less than a ms of what isn't.
-func round(t sim.Time) time.Duration {
-	if d := time.Duration(t); d > time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return time.Duration(t)
-}
-
 // encode gives the result JSON, with what the job adds.
 func (j *job) encode(r *model.Result) ([]byte, error) {
 	if j.extend != nil {
@@ -265,9 +271,9 @@ func inBraces(paths []string) string {
 // about says what was simulated.
 func (j *job) about() string {
 	c := j.config
-	s := fmt.Sprintf("%s: release %s, seed %d, %v simulated", cmp.Or(c.Title, c.Name), c.Broker.Release, c.Seed, round(c.Duration))
+	s := fmt.Sprintf("%s: release %s, seed %d, %s simulated", cmp.Or(c.Title, c.Name), c.Broker.Release, c.Seed, numeral.Duration(c.Duration))
 	if c.Warmup > 0 {
-		s += fmt.Sprintf(", the first %v not counted", round(c.Warmup))
+		s += fmt.Sprintf(", the first %s not counted", numeral.Duration(c.Warmup))
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/plots/numeral"
 	"brokersim/sim/analytic"
 )
 
@@ -48,20 +49,15 @@ closed form must equal Lindley's recursion to the ns. Exit code 1 if one fails.`
 	return cmd
 }
 
-// verify makes the checks, with progress; it leaves them behind when ctx ends.
+// verify makes the checks, with progress, until ctx ends.
 func verify(ctx context.Context, talk io.Writer, seed uint64, customers int) ([]analytic.Check, error) {
-	progress := ui.NewProgress(talk, ui.Count)
+	progress := ui.NewProgress(talk, numeral.Count)
 	defer progress.Done()
-	checks := make(chan []analytic.Check, 1)
-	go func() {
-		checks <- analytic.Verify(seed, customers, func(done, total int) { progress.Set(int64(done), int64(total)) })
-	}()
-	select {
-	case c := <-checks:
-		return c, nil
-	case <-ctx.Done():
+	checks, err := analytic.Verify(ctx, seed, customers, func(done, total int) { progress.Set(int64(done), int64(total)) })
+	if err != nil {
 		return nil, &exitError{exitInterrupted, errors.New("interrupted")}
 	}
+	return checks, nil
 }
 
 // check is an analytic.Check as JSON has it, which knows no NaN.
@@ -117,21 +113,21 @@ func number(x float64) *float64 {
 func printChecks(w io.Writer, checks []analytic.Check, failed int64) error {
 	style := ui.StyleOf(w)
 	out := bufio.NewWriter(w)
-	verdict := "all " + ui.Plural(int64(len(checks)), "check") + " passed"
+	verdict := "all " + numeral.Plural(int64(len(checks)), "check") + " passed"
 	if failed > 0 {
-		verdict = fmt.Sprintf("%s of %s failed", ui.Count(failed), ui.Plural(int64(len(checks)), "check"))
+		verdict = fmt.Sprintf("%s of %s failed", numeral.Count(failed), numeral.Plural(int64(len(checks)), "check"))
 	}
 	fmt.Fprintf(out, "%s\n\n", style.Bold(verdict))
 	t := ui.NewTable("", ">closed form", ">simulated", fmt.Sprintf(">%g %% interval", analytic.CheckConfidence*100), "")
 	for _, c := range checks {
 		bounds, mark := c.Why, style.Green("passed")
 		if c.Why == "" {
-			bounds = ui.Digits(c.Lo) + " to " + ui.Digits(c.Hi)
+			bounds = numeral.Digits(c.Lo) + " to " + numeral.Digits(c.Hi)
 		}
 		if !c.Passed {
 			mark = style.Red("FAILED")
 		}
-		t.Row("  "+c.Quantity, ui.Digits(c.Want), ui.Digits(c.Got), bounds, mark)
+		t.Row("  "+c.Quantity, numeral.Digits(c.Want), numeral.Digits(c.Got), bounds, mark)
 	}
 	lines := t.Lines()
 	fmt.Fprintln(out, lines[0])

@@ -18,8 +18,12 @@ func newVersion() *cobra.Command {
 		Example: "  brokersim version",
 		Args:    cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "brokersim %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versionLine())
 			return err
 		}),
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("brokersim %s %s/%s %s\n", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

@@ -79,7 +79,16 @@ func Range(lo, hi float64) string {
 }
 
 // Seconds prints an instant to the ms: "4.232 s".
-func Seconds(t sim.Time) string { return Fixed(t.Seconds(), 3) + " s" }
+func Seconds(t sim.Time) string { return Fixed(float64(ToMs(t))/1000, 3) + " s" }
+
+// ToMs is an instant in whole ms, to the nearest, as Seconds prints it.
+func ToMs(t sim.Time) int64 {
+	ms := int64(t / sim.Millisecond)
+	if t%sim.Millisecond >= sim.Millisecond/2 {
+		ms++
+	}
+	return ms
+}
 
 // Duration prints a length of time in the largest unit that it fills: "250 ms",
 // "1.2 s", "12.3 us", and from a minute on in two: "1 min", "2 h 30 min".

@@ -16,7 +16,11 @@ import (
 func TestVerify(t *testing.T) {
 	const customers = 200_000
 	last, total := 0, 0
-	for _, c := range Verify(1, customers, func(done, of int) { last, total = done, of }) {
+	checks, err := Verify(t.Context(), 1, customers, func(done, of int) { last, total = done, of })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
 		if !c.Passed {
 			t.Errorf("%s: %s: %v, simulated %v in [%v, %v] %s", c.Name, c.Quantity, c.Want, c.Got, c.Lo, c.Hi, c.Why)
 		}
@@ -41,7 +45,7 @@ func TestChecksNoticeWrongStations(t *testing.T) {
 			}
 			spoil(&s.system)
 			passed := true
-			for _, c := range s.checks(sim.Streams{Seed: 3}, 100_000) {
+			for _, c := range s.checks(t.Context(), sim.Streams{Seed: 3}, 100_000) {
 				passed = passed && c.Passed
 			}
 			if passed {

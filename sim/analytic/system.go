@@ -1,6 +1,8 @@
 package analytic
 
 import (
+	"context"
+
 	"brokersim/sim"
 	"brokersim/sim/stat"
 	"brokersim/sim/variate"
@@ -49,8 +51,9 @@ type simulation struct {
 
 // run simulates customers to the last and observes each when its waiting
 // ends: in service, reneging, or, without having waited, refused for want of a
-// place. It returns the time average of the queue length.
-func (s system) run(streams sim.Streams, name string, customers int, observe func(wait sim.Time, lost bool)) (stat.TimeAverage, error) {
+// place. It returns the time average of the queue length. When ctx ends, it
+// stops within some thousand events, with an error.
+func (s system) run(ctx context.Context, streams sim.Streams, name string, customers int, observe func(wait sim.Time, lost bool)) (stat.TimeAverage, error) {
 	m := &simulation{
 		system:        s,
 		e:             sim.NewEngine(sim.Never, 0),
@@ -65,7 +68,10 @@ func (s system) run(streams sim.Streams, name string, customers int, observe fun
 	}
 	m.rest()
 	m.nextArrival()
-	for m.left > 0 || m.inSystem > 0 {
+	for n := 0; m.left > 0 || m.inSystem > 0; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return m.waiting, context.Cause(ctx)
+		}
 		k, arg, ok := m.e.Next()
 		if !ok {
 			break

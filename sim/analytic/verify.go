@@ -35,29 +35,32 @@ const CheckConfidence = 0.999
 // without a closed form with Lindley's recursion, customer by customer. With
 // fewer than about 400,000 customers some checks may fail for want of an interval.
 // Equal seeds give equal checks. progress, if not nil, is called after each
-// station.
-func Verify(seed uint64, customers int, progress func(done, total int)) []Check {
+// station. When ctx ends, Verify stops soon, with ctx's cause as the error.
+func Verify(ctx context.Context, seed uint64, customers int, progress func(done, total int)) ([]Check, error) {
 	all := studies()
 	streams := sim.Streams{Seed: seed}
 	jobs := len(all) + 1
-	checks, err := experiment.Run(context.Background(), jobs, 0, func(_ context.Context, i int) ([]Check, error) {
+	checks, err := experiment.Run(ctx, jobs, 0, func(ctx context.Context, i int) ([]Check, error) {
 		if i == len(all) {
-			return []Check{lindley(streams, customers)}, nil
+			return []Check{lindley(ctx, streams, customers)}, context.Cause(ctx)
 		}
-		return all[i].checks(streams, customers), nil
+		return all[i].checks(ctx, streams, customers), context.Cause(ctx)
 	}, func(done int) {
 		if progress != nil {
 			progress(done, jobs)
 		}
 	})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
 		panic(err) // of a replication that panicked
 	}
 	var flat []Check
 	for _, c := range checks {
 		flat = append(flat, c...)
 	}
-	return flat
+	return flat, nil
 }
 
 // study is a station and what is known of it. Times are in ms there, in ns in
@@ -191,12 +194,12 @@ func known[T any](x T, err error) T {
 	return x
 }
 
-func (s study) checks(streams sim.Streams, customers int) []Check {
+func (s study) checks(ctx context.Context, streams sim.Streams, customers int) []Check {
 	customers *= s.factor
 	var o observations
 	var all stat.Tally
 	warmUp := int64(customers / 20)
-	queue, err := s.system.run(streams, s.name, customers, func(wait sim.Time, lost bool) {
+	queue, err := s.system.run(ctx, streams, s.name, customers, func(wait sim.Time, lost bool) {
 		all.Add(int64(wait))
 		if all.Count() > warmUp {
 			o.add(int64(wait), lost)
@@ -260,7 +263,7 @@ func little(waits *stat.Tally, queue *stat.TimeAverage, customers int) error {
 // lindley simulates a queue with irregular arrivals and services, and counts
 // the customers whose wait is not, to the ns, what Lindley's recursion
 // (1952) makes of the same draws.
-func lindley(streams sim.Streams, customers int) Check {
+func lindley(ctx context.Context, streams sim.Streams, customers int) Check {
 	const name = "GI/G/1, load 0.8, hyperexponential arrivals, lognormal service"
 	s := system{
 		interarrival: known(variate.NewHyperexponential(variate.Duration, []float64{0.75, 0.25}, []float64{0.5 * ms, 3.5 * ms})),
@@ -271,7 +274,7 @@ func lindley(streams sim.Streams, customers int) Check {
 	variate.DrawTime(s.interarrival, interarrivals) // the first comes to an empty queue
 	var want sim.Time
 	different := 0
-	_, err := s.run(streams, name, customers, func(wait sim.Time, _ bool) {
+	_, err := s.run(ctx, streams, name, customers, func(wait sim.Time, _ bool) {
 		if wait != want {
 			different++
 		}

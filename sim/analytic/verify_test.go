@@ -1,9 +1,12 @@
 package analytic
 
 import (
+	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -13,19 +16,30 @@ import (
 
 func TestVerifyIsReproducible(t *testing.T) {
 	const customers = 2000
-	want := Verify(7, customers, nil)
+	verify := func(seed uint64) []Check {
+		checks, err := Verify(t.Context(), seed, customers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return checks
+	}
+	want := verify(7)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if diff := cmp.Diff(want, Verify(7, customers, nil), cmpopts.EquateNaNs()); diff != "" {
+	if diff := cmp.Diff(want, verify(7), cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("alone (-many +one):\n%s", diff)
 	}
-	if cmp.Equal(want, Verify(8, customers, nil), cmpopts.EquateNaNs()) {
+	if cmp.Equal(want, verify(8), cmpopts.EquateNaNs()) {
 		t.Error("seed 8 gives what seed 7 gives")
 	}
 }
 
 func TestFewCustomers(t *testing.T) {
 	for _, customers := range []int{-5, 0, 1, 100} {
-		for _, c := range Verify(1, customers, nil) {
+		checks, err := Verify(t.Context(), 1, customers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range checks {
 			// A share may pass with any number, Lindley's recursion always.
 			if exact := strings.Contains(c.Quantity, "Lindley"); c.Passed != exact && c.Quantity != "share lost" {
 				t.Errorf("%d customers: %+v", customers, c)
@@ -34,6 +48,16 @@ func TestFewCustomers(t *testing.T) {
 				t.Errorf("%d customers: failed without a reason: %+v", customers, c)
 			}
 		}
+	}
+}
+
+// More customers than could be simulated in a day: Verify ends with its context.
+func TestVerifyStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	checks, err := Verify(ctx, 1, 1_000_000_000_000, nil)
+	if checks != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d checks, error %v; want none, %v", len(checks), err, context.Canceled)
 	}
 }
 

@@ -18,16 +18,23 @@ const Marker = ".brokersim"
 const markerText = "This folder was made by brokersim, which may replace its figures and its result.json.\n"
 
 // Folder is a folder that brokersim made.
-type Folder struct{ path string }
+type Folder struct {
+	path  string
+	made  []string // folders that Claim made, the innermost first
+	fresh bool     // Claim marked it
+	used  bool     // something was written to it
+}
 
 // Claim makes the folder and those above it. One that is there must be empty
 // or hold the marker, else the error wraps ErrNotOurs.
 func Claim(path string) (*Folder, error) {
-	f := &Folder{path}
+	f := &Folder{path: path}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		f.made = missing(path)
 		if err := os.MkdirAll(path, 0o777); err != nil {
+			f.Abandon()
 			return nil, err
 		}
 	case err != nil:
@@ -46,7 +53,37 @@ func Claim(path string) (*Folder, error) {
 			return nil, fmt.Errorf("folder %s is %w (it has no %s): name another", path, ErrNotOurs, Marker)
 		}
 	}
-	return f, os.WriteFile(f.Path(Marker), []byte(markerText), 0o666)
+	f.fresh = true
+	if err := os.WriteFile(f.Path(Marker), []byte(markerText), 0o666); err != nil {
+		f.Abandon()
+		return nil, err
+	}
+	return f, nil
+}
+
+// missing lists the folders of a path that are not there, the innermost first.
+func missing(path string) (folders []string) {
+	for path = filepath.Clean(path); ; path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return folders
+		}
+		folders = append(folders, path)
+	}
+}
+
+// Abandon takes back what Claim made, as long as nothing else is there.
+func (f *Folder) Abandon() {
+	if !f.fresh && len(f.made) == 0 || f.used {
+		return
+	}
+	if f.fresh {
+		os.Remove(f.Path(Marker))
+	}
+	for _, path := range f.made {
+		if os.Remove(path) != nil { // not empty
+			return
+		}
+	}
 }
 
 // Path is that of a file in the folder.
@@ -55,6 +92,7 @@ func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
 // Write makes or replaces a file of the folder; a reader finds the old content
 // or the new, never a part.
 func (f *Folder) Write(name string, data []byte) error {
+	f.used = true
 	part := f.Path(name + ".part")
 	if err := os.WriteFile(part, data, 0o666); err != nil {
 		return err

@@ -2,9 +2,13 @@ package output
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +84,69 @@ func TestRequestsReplaceOnlyRequests(t *testing.T) {
 			}
 			if got, err := os.ReadFile(path); err != nil || string(got) != want {
 				t.Errorf("content: got %q, %v, want %q", got, err, want)
+			}
+		})
+	}
+}
+
+// The same bytes each time, and only requests are replaced.
+func TestRequestsGzipped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sends.csv.gz")
+	var before []byte
+	for range 2 {
+		r, err := CreateRequests(path, nil)
+		check(t, err)
+		r.Write(&model.Attempt{Outcome: model.OK})
+		check(t, r.Close())
+		data, err := os.ReadFile(path)
+		check(t, err)
+		if before != nil && !bytes.Equal(data, before) {
+			t.Error("the same requests, other bytes")
+		}
+		before = data
+	}
+	z, err := gzip.NewReader(bytes.NewReader(before))
+	check(t, err)
+	text, err := io.ReadAll(z)
+	check(t, err)
+	if got := string(text); !strings.HasPrefix(got, model.RequestsHeader+"\n0,0,") || strings.Count(got, "\n") != 2 {
+		t.Errorf("content: got %q", got)
+	}
+	check(t, os.WriteFile(path, []byte(model.RequestsHeader+"\n"), 0o666))
+	if _, err := CreateRequests(path, nil); !errors.Is(err, ErrNotOurs) {
+		t.Errorf("over what isn't gzipped: error %v, want %v", err, ErrNotOurs)
+	}
+}
+
+// Abandon leaves what was there before Claim, and what was written since.
+func TestAbandon(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		there string // before
+		write string // after
+		want  []string
+	}{
+		{"made", "", "", []string{"."}},
+		{"partly made", "out", "", []string{".", "out"}},
+		{"empty before", "out/run", "", []string{".", "out", "out/run"}},
+		{"used", "", "result.json", []string{".", "out", "out/run", "out/run/.brokersim", "out/run/result.json"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			check(t, os.MkdirAll(filepath.Join(root, filepath.FromSlash(c.there)), 0o777))
+			f, err := Claim(filepath.Join(root, "out", "run"))
+			check(t, err)
+			if c.write != "" {
+				check(t, f.Write(c.write, nil))
+			}
+			f.Abandon()
+			var got []string
+			check(t, fs.WalkDir(os.DirFS(root), ".", func(path string, _ fs.DirEntry, err error) error {
+				got = append(got, path)
+				return err
+			}))
+			if !slices.Equal(got, c.want) {
+				t.Errorf("left: got %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
 	"brokersim/model/recording"
+	"brokersim/plots/numeral"
 )
 
 // WriteReplay prints how far a replay agrees with its recording; where the
@@ -20,8 +21,7 @@ func WriteReplay(w io.Writer, style ui.Style, in Input, a *recording.Agreement) 
 	}
 	out := bufio.NewWriter(w)
 	p := &printer{Writer: out, style: style, Input: in}
-	fmt.Fprintln(p, style.Bold(replayVerdict(in.Result, a)))
-	fmt.Fprintln(p, style.Dim(in.About))
+	p.verdict(replayVerdict(in.Result, a))
 	p.agreement(a)
 	p.confusion(a)
 	p.differences(a)
@@ -34,23 +34,14 @@ func WriteReplay(w io.Writer, style ui.Style, in Input, a *recording.Agreement) 
 
 func replayVerdict(r *model.Result, a *recording.Agreement) string {
 	s := fmt.Sprintf("%s of %s have the recorded outcome (%s %%)",
-		ui.Count(a.SameOutcome), ui.Plural(a.Scored, "request"), share(a.SameOutcome, a.Scored))
+		numeral.Count(a.SameOutcome), numeral.Plural(a.Scored, "request"), numeral.Share(a.SameOutcome, a.Scored))
 	if a.RejectedInEither > 0 {
-		s += fmt.Sprintf("; of %s rejected in either, %s alike in both", ui.Count(a.RejectedInEither), ui.Count(a.AlikeInBoth))
+		s += fmt.Sprintf("; of %s rejected in either, %s alike in both", numeral.Count(a.RejectedInEither), numeral.Count(a.AlikeInBoth))
 	}
 	if r.Partial {
 		s = "interrupted; " + s
 	}
 	return s
-}
-
-// share prints k of n in percent, never rounded up to 100.
-func share(k, n int64) string {
-	if n == 0 {
-		return "-"
-	}
-	hundredths := k * 10_000 / n
-	return fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100)
 }
 
 func (p *printer) agreement(a *recording.Agreement) {
@@ -65,9 +56,9 @@ func (p *printer) agreement(a *recording.Agreement) {
 		{"swept in both: period in queue within 1 ms", a.PeriodWithin1ms, a.RejectedInBoth},
 		{"swept in both: size of queue equal", a.SizeEqual, a.RejectedInBoth},
 	} {
-		t.Row(line.name, ui.Count(line.k), ui.Count(line.n), share(line.k, line.n))
+		t.Row(line.name, numeral.Count(line.k), numeral.Count(line.n), numeral.Share(line.k, line.n))
 	}
-	t.Write(p, 2)
+	t.Write(p, 2, p.style.Width)
 }
 
 // confusion is the table of recorded outcomes by simulated ones.
@@ -91,15 +82,15 @@ func (p *printer) confusion(a *recording.Agreement) {
 	for _, recorded := range names {
 		cells := []string{recorded}
 		for _, simulated := range names {
-			cell := "."
+			cell := ""
 			if n := counts[[2]string{recorded, simulated}]; n > 0 {
-				cell = ui.Count(n)
+				cell = numeral.Count(n)
 			}
 			cells = append(cells, cell)
 		}
 		t.Row(cells...)
 	}
-	t.Write(p, 2)
+	t.Write(p, 2, p.style.Width)
 }
 
 // differenceMost is the largest difference that an Agreement lists apart.
@@ -126,10 +117,18 @@ func (p *printer) differences(a *recording.Agreement) {
 	p.heading("Swept in both: simulated less recorded")
 	t := ui.NewTable(">", ">period in queue, ms", ">size of queue")
 	for _, k := range keys {
-		t.Row(fmt.Sprintf("%+d", k), ui.Count(by[k][0]), ui.Count(by[k][1]))
+		t.Row(signed(k), numeral.Count(by[k][0]), numeral.Count(by[k][1]))
 	}
-	t.Write(p, 2)
+	t.Write(p, 2, p.style.Width)
 	if first, last := keys[0], keys[len(keys)-1]; first <= -differenceMost || last >= differenceMost {
-		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("%d stands for %d and more", differenceMost, differenceMost)))
+		p.note("%d stands for %d and more", differenceMost, differenceMost)
 	}
+}
+
+// signed prints a difference with its sign, but 0.
+func signed(n int64) string {
+	if n > 0 {
+		return "+" + numeral.Count(n)
+	}
+	return numeral.Count(n)
 }

@@ -25,9 +25,11 @@ type Story struct {
 	emptied   recent   // when the queue became empty
 	pending   bool     // it has not since judged
 	recovered sim.Time
+	resumed   model.Attempt // the first send stored after judged, if Done > judged
 
 	longest   int // the queue at its longest
 	longestAt sim.Time
+	drained   sim.Time // when it was empty after that, or 0
 
 	stalls stalls
 }
@@ -83,7 +85,13 @@ func (s *Story) Observer() model.Observer {
 }
 
 func (s *Story) attempt(a *model.Attempt) {
-	if a.Outcome == model.OK || a.Outcome == model.Pending || a.Send < s.Warmup {
+	switch {
+	case a.Outcome == model.OK:
+		if s.pending && a.Done > s.judged && s.resumed.Done <= s.judged {
+			s.resumed = *a
+		}
+		return
+	case a.Outcome == model.Pending || a.Send < s.Warmup:
 		return
 	}
 	k := &s.kinds[a.Outcome]
@@ -126,10 +134,13 @@ func (s *Story) judge(t sim.Time) {
 
 func (s *Story) queue(t sim.Time, length int) {
 	if length > s.longest {
-		s.longest, s.longestAt = length, t
+		s.longest, s.longestAt, s.drained = length, t, 0
 	}
 	if length > 0 {
 		return
+	}
+	if s.drained == 0 {
+		s.drained = t
 	}
 	s.emptied.add(t)
 	if s.pending {

@@ -10,6 +10,7 @@ import (
 
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
+	"brokersim/plots/numeral"
 	"brokersim/sim"
 	"brokersim/sim/stat"
 )
@@ -20,16 +21,17 @@ type Input struct {
 	Study  *model.Study
 	Story  *Story // of replication 1
 	About  string // what was simulated
-	Wrote  []string
-	Repeat string // the command line
+	// Replicates says that the command could make more replications.
+	Replicates bool
+	Wrote      []string
+	Repeat     string // the command line
 }
 
 // Write prints the summary.
 func Write(w io.Writer, style ui.Style, in Input) error {
 	out := bufio.NewWriter(w)
 	p := &printer{Writer: out, style: style, Input: in}
-	p.verdict()
-	fmt.Fprintln(p, style.Dim(in.About))
+	p.verdict(p.answer())
 	p.story()
 	p.attempts()
 	p.messages()
@@ -52,18 +54,47 @@ func (p *printer) heading(format string, args ...any) {
 	fmt.Fprintf(p, "\n%s\n", p.style.Bold(fmt.Sprintf(format, args...)))
 }
 
-// verdict is the answer in one line.
-func (p *printer) verdict() {
+// text prints a sentence, wrapped, after indent blanks; what follows its first
+// line hangs by so many more.
+func (p *printer) text(indent, hang int, set func(string) string, sentence string) {
+	for i, line := range p.style.Wrap(sentence, indent+hang) {
+		if i == 1 {
+			indent += hang
+		}
+		fmt.Fprintf(p, "%*s%s\n", indent, "", set(line))
+	}
+}
+
+func plain(s string) string { return s }
+
+// note prints what can be passed over.
+func (p *printer) note(format string, args ...any) {
+	p.text(2, 0, p.style.Dim, fmt.Sprintf(format, args...))
+}
+
+// verdict prints the answer, which is one line where no terminal bounds it,
+// and what was simulated.
+func (p *printer) verdict(answer string) {
+	if p.style.Terminal {
+		p.text(0, 2, p.style.Bold, answer)
+	} else {
+		fmt.Fprintln(p, answer)
+	}
+	p.text(0, 2, p.style.Dim, p.About)
+}
+
+// answer is the verdict in one sentence.
+func (p *printer) answer() string {
 	r := p.Result
 	var parts []string
 	switch {
 	case r.Partial && r.Replications == 0:
 		parts = append(parts, "interrupted before a replication was complete")
 	case r.Partial:
-		parts = append(parts, fmt.Sprintf("interrupted after %s s simulated, this is what there is", ui.Digits(r.VirtualSeconds)))
+		parts = append(parts, fmt.Sprintf("interrupted after %s simulated, this is what there is", numeral.Duration(sim.Time(r.VirtualSeconds*1e9))))
 	}
 	if r.Replications > 1 {
-		parts = append(parts, fmt.Sprintf("%s replications", ui.Count(int64(r.Replications))))
+		parts = append(parts, fmt.Sprintf("%s replications", numeral.Count(int64(r.Replications))))
 	}
 	if v := thresholdVerdict(r.Thresholds); v != "" {
 		parts = append(parts, v)
@@ -71,43 +102,62 @@ func (p *printer) verdict() {
 	if r.Replications > 0 {
 		parts = append(parts, p.failures())
 	}
-	fmt.Fprintln(p, p.style.Bold(strings.Join(parts, "; ")))
+	return strings.Join(parts, "; ")
 }
 
-// failures counts what went wrong for the producers. A send that the broker
-// rejects when its producer has given up is a timeout to the producer.
+// failures counts what went wrong: what the broker rejected, whether or not
+// its producer still listened, and what timed out at the producer.
 func (p *printer) failures() string {
 	n := p.Result.Attempts
-	k := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
-	var parts []string
+	known := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
+	late := p.late()
+	timeouts := fmt.Sprintf("%s timed out at the producer, %s of them stored",
+		numeral.Count(n.ClientTimeout), numeral.Count(p.Result.Messages.StoredThoughtFailed))
+	var s string
 	switch {
 	case n.Sent == 0:
 		return "no send was made"
-	case k > 0:
-		s := p.share(k, "rejected", rejected)
-		if first, ok := p.Story.firstRejected(); ok {
-			s += fmt.Sprintf(", first at %s: %v", ui.Seconds(answered(first)), first.Outcome)
-		}
-		parts = append(parts, s)
-	case n.ClientTimeout == 0:
+	case known+late == 0:
 		all := p.Study.Fraction(rejected)
-		return fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", ui.Plural(n.Sent, "send"), ui.Percent(all.Hi))
+		s = fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", numeral.Plural(n.Sent, "send"), numeral.AtMost(all.Hi))
+		if n.ClientTimeout > 0 {
+			s += "; " + timeouts
+		}
+		return s
+	case late == 0:
+		s = p.share(known, "rejected", rejected)
+	case known == 0:
+		return fmt.Sprintf("%s of %s rejected, all after their producers had given up (%s)",
+			numeral.Count(late), numeral.Plural(n.Sent, "send"), timeouts)
+	default:
+		s = fmt.Sprintf("%s of %s rejected, %s of them after their producers had given up",
+			numeral.Count(known+late), numeral.Plural(n.Sent, "send"), numeral.Count(late))
+	}
+	if first, ok := p.Story.firstRejected(); ok {
+		s += fmt.Sprintf(", first at %s: %v", numeral.Seconds(answered(first)), first.Outcome)
 	}
 	if n.ClientTimeout > 0 {
-		s := p.share(n.ClientTimeout, "timed out at the producer", func(c model.AttemptClass) bool { return c.String() == "client_timeout" })
-		if late := p.Story.late; late > 0 && p.Result.Replications == 1 {
-			s += fmt.Sprintf(", %s of them rejected later", ui.Count(late))
-		}
-		parts = append(parts, s)
+		s += "; " + timeouts
 	}
-	return strings.Join(parts, "; ")
+	return s
+}
+
+// late counts the sends that the broker rejected when their producers had
+// given up, which are timeouts to them. Of several replications the result
+// knows those that were not stored, and what else than a rejection keeps a send
+// from being stored is answered at once.
+func (p *printer) late() int64 {
+	if p.Result.Replications == 1 {
+		return p.Story.late
+	}
+	return p.Result.Messages.NotStoredUnknown
 }
 
 // share tells how many sends something happened to.
 func (p *printer) share(k int64, what string, of func(model.AttemptClass) bool) string {
 	share := p.Study.Fraction(of)
-	return fmt.Sprintf("%s of %s %s (%s %%%s)", ui.Count(k), ui.Plural(p.Result.Attempts.Sent, "send"), what,
-		ui.Percent(share.Value), interval(share, ", 95 %% interval %s to %s", ui.Percent))
+	return fmt.Sprintf("%s of %s %s (%s %%%s)", numeral.Count(k), numeral.Plural(p.Result.Attempts.Sent, "send"), what,
+		numeral.Percent(share.Value), interval(share, ", 95 %% interval %s to %s", numeral.Percent))
 }
 
 // interval prints the bounds of i, or nothing if it has none.
@@ -127,7 +177,9 @@ func rejected(c model.AttemptClass) bool {
 type row struct {
 	at   sim.Time
 	text string
-	line string // as the producer reads it, or ""
+	// lines are printed as they are from column 1, as they stand in a log: the
+	// broker's remark, and for the first rejected send the client's line.
+	lines []string
 }
 
 // story tells in time order what happened to replication 1.
@@ -143,17 +195,19 @@ func (p *printer) story() {
 	}
 	width := 0
 	for _, r := range rows {
-		width = max(width, len(ui.Seconds(r.at)))
+		width = max(width, len(numeral.Seconds(r.at)))
 	}
 	for _, r := range rows {
-		fmt.Fprintf(p, "  %*s  %s\n", width, ui.Seconds(r.at), r.text)
-		if r.line != "" {
-			// On a line of its own from column 1, as it stands in a log.
-			fmt.Fprintln(p, p.style.Red(r.line))
+		fmt.Fprintf(p, "  %*s", width, numeral.Seconds(r.at))
+		for i, line := range p.style.Wrap(r.text, width+4) {
+			fmt.Fprintf(p, "%*s%s\n", 2+min(i, 1)*(width+2), "", line)
+		}
+		for _, line := range r.lines {
+			fmt.Fprintln(p, p.style.Red(line))
 		}
 	}
 	for _, note := range p.Story.notes() {
-		fmt.Fprintf(p, "  %*s  %s\n", width, "", note)
+		p.text(width+4, 0, plain, note)
 	}
 }
 
@@ -169,11 +223,21 @@ func (p *printer) attempts() {
 		class := model.AttemptClass(c)
 		if k := n.Count(class); k > 0 {
 			share := p.Study.Fraction(func(c model.AttemptClass) bool { return c == class })
-			t.Row(class.String(), ui.Count(k), ui.Percent(share.Value), interval(share, "%s to %s", ui.Percent))
+			t.Row(class.String(), numeral.Count(k), numeral.Percent(share.Value), interval(share, "%s to %s", numeral.Percent))
 		}
 	}
-	t.Row("sent", ui.Count(n.Sent))
-	t.Write(p, 2)
+	t.Row("sent", numeral.Count(n.Sent), "", "")
+	t.Write(p, 2, p.style.Width)
+	if n.ClientTimeout > 0 {
+		s := "classes are as the producer sees them"
+		if late := p.late(); late > 0 {
+			s += fmt.Sprintf(": of client_timeout the broker rejected %s later", numeral.Count(late))
+		}
+		p.note("%s", s)
+	}
+	if r := p.Result; r.ErrorsTotal > int64(len(r.Errors)) {
+		p.note("the result JSON has the first %d of %s%s", len(r.Errors), numeral.Plural(r.ErrorsTotal, "error"), ofFirst(r))
+	}
 }
 
 // messages are their fates.
@@ -196,11 +260,11 @@ func (p *printer) messages() {
 		{"stored_thought_failed", m.StoredThoughtFailed, "the producer thinks it failed"},
 	} {
 		if fate.n > 0 {
-			t.Row(fate.name, ui.Count(fate.n), fate.means)
+			t.Row(fate.name, numeral.Count(fate.n), fate.means)
 		}
 	}
-	t.Row("offered", ui.Count(m.Offered), "")
-	t.Write(p, 2)
+	t.Row("offered", numeral.Count(m.Offered), "")
+	t.Write(p, 2, p.style.Width)
 }
 
 // queues are the counts of the other swept queues, where there is a load.
@@ -211,106 +275,122 @@ func (p *printer) queues() {
 	p.heading("Other queues")
 	t := ui.NewTable("", ">arrived", ">served", ">timeout_clean_queue", ">overload")
 	for _, q := range p.Result.Queues {
-		t.Row(q.Queue, ui.Count(q.Arrived), ui.Count(q.Served), ui.Count(q.TimeoutCleanQueue), ui.Count(q.Overload))
+		t.Row(q.Queue, numeral.Count(q.Arrived), numeral.Count(q.Served), numeral.Count(q.TimeoutCleanQueue), numeral.Count(q.Overload))
 	}
-	t.Write(p, 2)
+	t.Write(p, 2, p.style.Width)
 }
 
-// times is the table of the three distributions, with footnotes where there is
-// no interval.
+// figures are the rows of the table of times. The maximum is what it is.
+var figures = []struct {
+	name     string
+	of       func(*model.Summary) *model.Estimate
+	interval bool
+}{
+	{"mean", func(s *model.Summary) *model.Estimate { return s.Mean }, true},
+	{"p50", func(s *model.Summary) *model.Estimate { return s.P50 }, true},
+	{"p90", func(s *model.Summary) *model.Estimate { return s.P90 }, true},
+	{"p99", func(s *model.Summary) *model.Estimate { return s.P99 }, true},
+	{"p99.9", func(s *model.Summary) *model.Estimate { return s.P999 }, true},
+	{"max", func(s *model.Summary) *model.Estimate { return &model.Estimate{Value: *s.Max} }, false},
+}
+
+// distribution is a column of the table of times, with a column of intervals
+// if there is any.
+type distribution struct {
+	name      string
+	s         *model.Summary
+	intervals bool
+}
+
+func (d *distribution) heads() []string {
+	if d.intervals {
+		return []string{">" + d.name, ">95 % interval"}
+	}
+	return []string{">" + d.name}
+}
+
+func (d *distribution) cells(value, bounds string) []string {
+	if d.intervals {
+		return []string{value, bounds}
+	}
+	return []string{value}
+}
+
+// noInterval stands where there is none.
+const noInterval = "-"
+
+// times is the table of the three distributions; where it is too wide, one for
+// each.
 func (p *printer) times() {
-	r := p.Result
-	type column struct {
-		name string
-		s    *model.Summary
-	}
-	var columns []column
-	for _, c := range []column{{"latency", &r.LatencyMs}, {"waiting", &r.WaitingMs}, {"period in queue", &r.PeriodMs}} {
-		if c.s.Count > 0 {
-			columns = append(columns, c)
+	var all []distribution
+	missing := false
+	for _, d := range []distribution{
+		{name: "latency", s: &p.Result.LatencyMs}, {name: "waiting", s: &p.Result.WaitingMs}, {name: "period in queue", s: &p.Result.PeriodMs},
+	} {
+		if d.s.Count == 0 {
+			continue
 		}
+		for _, f := range figures {
+			there := f.of(d.s).Lo != nil
+			d.intervals = d.intervals || there
+			missing = missing || f.interval && !there
+		}
+		all = append(all, d)
 	}
-	if len(columns) == 0 {
+	if len(all) == 0 {
 		return
 	}
-	var notes footnotes
-	heads := []string{""}
-	for _, c := range columns {
-		heads = append(heads, ">"+c.name, ">95 % interval")
+	p.heading("Times in ms; latency (sojourn time) is of successful sends, call to answer")
+	if t := timesTable(all); t.Fits(p.style.Width - 2) {
+		t.Write(p, 2, p.style.Width)
+	} else {
+		for i := range all {
+			timesTable(all[i:i+1]).Write(p, 2, p.style.Width)
+		}
 	}
-	t := ui.NewTable(heads...)
-	for _, line := range []struct {
-		name string
-		of   func(*model.Summary) *model.Estimate
-	}{
-		{"mean", func(s *model.Summary) *model.Estimate { return s.Mean }},
-		{"p50", func(s *model.Summary) *model.Estimate { return s.P50 }},
-		{"p90", func(s *model.Summary) *model.Estimate { return s.P90 }},
-		{"p99", func(s *model.Summary) *model.Estimate { return s.P99 }},
-		{"p99.9", func(s *model.Summary) *model.Estimate { return s.P999 }},
-		{"max", func(s *model.Summary) *model.Estimate { return &model.Estimate{Value: *s.Max} }},
-	} {
-		cells := []string{line.name}
-		for _, c := range columns {
-			e := line.of(c.s)
-			bounds := notes.mark(e.Why)
-			if e.Lo != nil && e.Hi != nil {
-				bounds = ui.Range(*e.Lo, *e.Hi)
+	switch {
+	case !missing:
+	case p.Result.Replications != 1:
+		p.note(noInterval + " too few independent observations for an interval")
+	case p.Replicates:
+		p.note(noInterval + " too few independent observations in one run for an interval: -n 20 or more gives one")
+	default:
+		p.note(noInterval + " too few independent observations in one run for an interval")
+	}
+}
+
+func timesTable(all []distribution) *ui.Table {
+	row := func(name string, cells func(*distribution) []string) []string {
+		row := []string{name}
+		for i := range all {
+			row = append(row, cells(&all[i])...)
+		}
+		return row
+	}
+	t := ui.NewTable(row("", (*distribution).heads)...)
+	for _, f := range figures {
+		t.Row(row(f.name, func(d *distribution) []string {
+			e := f.of(d.s)
+			switch {
+			case e.Lo != nil && e.Hi != nil:
+				return d.cells(numeral.Digits(e.Value), numeral.Range(*e.Lo, *e.Hi))
+			case f.interval:
+				return d.cells(numeral.Digits(e.Value), noInterval)
+			default:
+				return d.cells(numeral.Digits(e.Value), "")
 			}
-			cells = append(cells, ui.Digits(e.Value), bounds)
-		}
-		t.Row(cells...)
+		})...)
 	}
-	cells := []string{"count"}
-	for _, c := range columns {
-		cells = append(cells, ui.Count(c.s.Count), "")
-	}
-	t.Row(cells...)
-	p.heading("Times in ms")
-	t.Write(p, 2)
-	if len(notes) > 0 {
-		fmt.Fprintf(p, "  %s\n", p.style.Dim("No interval:"))
-	}
-	for i, note := range notes {
-		fmt.Fprintf(p, "  %s\n", p.style.Dim(fmt.Sprintf("[%d] %v", i+1, note)))
-	}
+	t.Row(row("count", func(d *distribution) []string { return d.cells(numeral.Count(d.s.Count), "") })...)
+	return t
 }
 
-// footnotes are reasons, each told once. Those that differ in their figures
-// only share the first's note; the result JSON has each.
-type footnotes []footnote
-
-type footnote struct {
-	text  string
-	kind  string // the text without figures
-	alike bool   // it stands for others
-}
-
-func (f *footnotes) mark(why string) string {
-	if why == "" {
-		return ""
+// ofFirst says whose errors they are, where there are several replications.
+func ofFirst(r *model.Result) string {
+	if r.Replications > 1 {
+		return " of replication 1"
 	}
-	kind := strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' || r == '.' {
-			return -1
-		}
-		return r
-	}, why)
-	i := slices.IndexFunc(*f, func(n footnote) bool { return n.kind == kind })
-	if i < 0 {
-		i = len(*f)
-		*f = append(*f, footnote{text: why, kind: kind})
-	}
-	n := &(*f)[i]
-	n.alike = n.alike || n.text != why
-	return fmt.Sprintf("[%d]", i+1)
-}
-
-func (n footnote) String() string {
-	if n.alike {
-		return n.text + ", and the like"
-	}
-	return n.text
+	return ""
 }
 
 func thresholdVerdict(marks []model.ThresholdMark) string {
@@ -323,7 +403,7 @@ func thresholdVerdict(marks []model.ThresholdMark) string {
 			failed++
 		}
 	}
-	all := ui.Plural(int64(len(marks)), "threshold")
+	all := numeral.Plural(int64(len(marks)), "threshold")
 	switch {
 	case failed > 0:
 		return fmt.Sprintf("%d of %s failed", failed, all)
@@ -346,9 +426,12 @@ func (p *printer) thresholds() {
 		if m.Passed != nil {
 			verdict = map[bool]string{true: p.style.Green("passed"), false: p.style.Red("failed")}[*m.Passed]
 		}
-		number, unit := ui.Digits, thresholdUnit(m.Expect)
-		if unit == " %" {
-			number = ui.Percent
+		number, unit := numeral.Digits, thresholdUnit(m.Expect)
+		switch unit {
+		case " %":
+			number = numeral.Percent
+		case "":
+			number = func(x float64) string { return numeral.Fixed(x, 0) }
 		}
 		value, bounds := "no observation", ""
 		if m.Value != nil {
@@ -359,7 +442,7 @@ func (p *printer) thresholds() {
 		}
 		t.Row(verdict, m.Expect, value, bounds)
 	}
-	t.Write(p, 2)
+	t.Write(p, 2, p.style.Width)
 }
 
 // thresholdUnit is that of a threshold's value.
@@ -382,7 +465,7 @@ func (p *printer) warnings() {
 	}
 	p.heading("Warnings")
 	for _, warning := range p.Result.Warnings {
-		fmt.Fprintf(p, "  %s\n", warning)
+		p.text(2, 2, plain, warning)
 	}
 }
 
@@ -416,11 +499,11 @@ func (s *Story) rows(r *model.Result) []row {
 	for _, st := range s.told() {
 		add(st.From, "%s", stallBegins(st))
 		if !r.Partial || st.To.Seconds() <= r.VirtualSeconds {
-			add(st.To, "%v stall ends after %s", st.Where, ui.Duration(st.To-st.From))
+			add(st.To, "%s ends after %s", stallNoun(st.Where), numeral.Duration(st.To-st.From))
 		}
 	}
 	if s.longest > 1 {
-		add(s.longestAt, "send queue at its longest: %s wait", ui.Count(int64(s.longest)))
+		add(s.longestAt, "send queue at its longest: %s wait", numeral.Count(int64(s.longest)))
 	}
 	first, _ := s.firstRejected()
 	for o := range s.kinds {
@@ -432,25 +515,36 @@ func (s *Story) rows(r *model.Result) []row {
 		if first == &k.first {
 			what = "first rejected send"
 		}
-		which := fmt.Sprintf("seq %d, sent at %s", k.first.Seq, ui.Seconds(k.first.Send))
+		which := fmt.Sprintf("(seq %d, sent at %s", k.first.Seq, numeral.Seconds(k.first.Send))
 		if k.first.ClientTimedOut {
 			which += ", given up by its producer"
 		}
-		add(answered(&k.first), "%s (%s): CODE: %d  DESC:", what, which, k.first.Code)
-		rows[len(rows)-1].line = remark(&k.first, r.Errors)
+		lines := linesOf(&k.first, r.Errors, first == &k.first)
+		if len(lines) > 1 {
+			which += "): remark, and the client's line"
+		} else {
+			which += fmt.Sprintf("): code %d", k.first.Code)
+		}
+		add(answered(&k.first), "%s %s", what, which)
+		rows[len(rows)-1].lines = lines
 	}
 	if s.rejected > 1 {
-		add(answered(&s.last), "last of %s rejected sends (seq %d)", ui.Count(s.rejected), s.last.Seq)
+		add(answered(&s.last), "last of %s rejected sends (seq %d)", numeral.Count(s.rejected), s.last.Seq)
 	}
 	if s.incidents > 1 {
 		add(s.first.recovered, "send queue empty again; the first incident is over")
 	}
-	if s.incidents > 0 && !s.pending {
+	switch {
+	case s.incidents > 0 && !s.pending:
 		add(s.recovered, "send queue empty again")
+	case s.incidents > 0 && s.resumed.Done > s.judged: // the queue was not used
+		add(s.resumed.Done, "first send stored after the last rejection (seq %d)", s.resumed.Seq)
+	case s.incidents == 0 && s.drained-s.longestAt >= sim.Millisecond:
+		add(s.drained, "send queue empty again")
 	}
-	// What is the same ms stays in the order of telling: an answer takes a
-	// moment to its producer, and the queue may be empty by then.
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at/sim.Millisecond, b.at/sim.Millisecond) })
+	// What is printed with the same ms stays in the order of telling: an answer
+	// takes a moment to its producer, and the queue may be empty by then.
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(numeral.ToMs(a.at), numeral.ToMs(b.at)) })
 	return rows
 }
 
@@ -473,16 +567,24 @@ func (s *Story) notes() (notes []string) {
 		var by []string
 		for w, n := range s.stalls.count {
 			if n > 0 {
-				by = append(by, ui.Plural(n, model.StallWhere(w).String()+" stall"))
+				by = append(by, numeral.Plural(n, stallNoun(model.StallWhere(w))))
 			}
 		}
 		notes = append(notes, fmt.Sprintf("in all %s, the longest %s at %s", strings.Join(by, " and "),
-			ui.Duration(s.stalls.longest.To-s.stalls.longest.From), ui.Seconds(s.stalls.longest.From)))
+			numeral.Duration(s.stalls.longest.To-s.stalls.longest.From), numeral.Seconds(s.stalls.longest.From)))
 	}
 	if s.incidents > 1 {
-		notes = append(notes, fmt.Sprintf("%s of rejections, more than %s apart", ui.Plural(s.incidents, "incident"), ui.Duration(incidentGap)))
+		notes = append(notes, fmt.Sprintf("%s of rejections, more than %s apart", numeral.Plural(s.incidents, "incident"), numeral.Duration(incidentGap)))
 	}
 	return notes
+}
+
+// stallNoun names a kind of stall; the process's is a freeze.
+func stallNoun(w model.StallWhere) string {
+	if w == model.StallProcess {
+		return "freeze"
+	}
+	return w.String() + " stall"
 }
 
 func stallBegins(st model.StallRecord) string {
@@ -490,9 +592,23 @@ func stallBegins(st model.StallRecord) string {
 	case model.StallAppend:
 		return fmt.Sprintf("append stall begins: seq %d holds the put lock", st.BySeq)
 	case model.StallSweep:
-		return "sweep stall begins: nobody looks at the queues"
+		return "sweep stall begins: no queue is swept"
 	default:
-		return "process stall begins: the broker stands still"
+		return "freeze begins: the whole process stands still"
+	}
+}
+
+// linesOf are the broker's remark and, if wanted and its producer has it, the
+// line as the client spells it.
+func linesOf(a *model.Attempt, errors []model.ErrorLine, client bool) []string {
+	text := remark(a, errors)
+	switch {
+	case text == "":
+		return nil
+	case client && !a.ClientTimedOut:
+		return []string{text, fmt.Sprintf("CODE: %d  DESC: %s", a.Code, text)}
+	default:
+		return []string{text}
 	}
 }
 

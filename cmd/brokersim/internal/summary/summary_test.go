@@ -2,11 +2,13 @@ package summary
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
 	"brokersim/sim"
 )
@@ -24,8 +26,8 @@ func lines(s *Story, r *model.Result) string {
 	var b strings.Builder
 	for _, row := range s.rows(r) {
 		fmt.Fprintf(&b, "%v %s\n", row.at, row.text)
-		if row.line != "" {
-			fmt.Fprintln(&b, row.line)
+		for _, line := range row.lines {
+			fmt.Fprintln(&b, line)
 		}
 	}
 	for _, note := range s.notes() {
@@ -50,8 +52,9 @@ func TestStory(t *testing.T) {
 			o.Queue(4251*ms, 0)
 		}, `4s append stall begins: seq 7 holds the put lock
 4.04s send queue at its longest: 2 wait
-4.231s first rejected send (seq 8, sent at 4.020 s): CODE: 2  DESC:
+4.231s first rejected send (seq 8, sent at 4.020 s): remark, and the client's line
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 210ms, size of queue: 3
+CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 210ms, size of queue: 3
 4.25s append stall ends after 250 ms
 4.251s send queue empty again
 `},
@@ -62,8 +65,9 @@ func TestStory(t *testing.T) {
 			o.Queue(1400*ms, 0)
 			o.Attempt(swept(1, 1000*ms, 1230*ms, model.TimeoutCleanQueue))
 		}, `1.23s send queue empty again
-1.231s first rejected send (seq 1, sent at 1.000 s): CODE: 2  DESC:
+1.231s first rejected send (seq 1, sent at 1.000 s): remark, and the client's line
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 230ms, size of queue: 3
+CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 230ms, size of queue: 3
 `},
 		{"two incidents, two kinds", func(o model.Observer) {
 			o.Attempt(swept(1, 1000*ms, 1230*ms, model.TimeoutCleanQueue))
@@ -72,14 +76,15 @@ func TestStory(t *testing.T) {
 			o.Queue(1340*ms, 0)
 			o.Attempt(swept(3, 9000*ms, 9230*ms, model.TimeoutCleanQueue))
 			o.Queue(9240*ms, 0)
-		}, `1.231s first rejected send (seq 1, sent at 1.000 s): CODE: 2  DESC:
+		}, `1.231s first rejected send (seq 1, sent at 1.000 s): remark, and the client's line
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 230ms, size of queue: 3
-1.331s first PCBUSY_CLEAN_QUEUE (seq 2, sent at 1.100 s): CODE: 2  DESC:
+CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 230ms, size of queue: 3
+1.331s first PCBUSY_CLEAN_QUEUE (seq 2, sent at 1.100 s): code 2
 [PCBUSY_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 230ms, size of queue: 3
 1.34s send queue empty again; the first incident is over
 9.231s last of 3 rejected sends (seq 3)
 9.24s send queue empty again
-2 incidents of rejections, more than 1.00 s apart
+2 incidents of rejections, more than 1 s apart
 `},
 		{"many stalls: the one that led to the first rejection", func(o model.Observer) {
 			for i := range sim.Time(5) {
@@ -91,16 +96,44 @@ func TestStory(t *testing.T) {
 			o.Stall(model.StallRecord{Where: model.StallSweep, From: 6 * sim.Second, To: 6100 * ms})
 		}, `3s append stall begins: seq 3 holds the put lock
 3.103s append stall ends after 103 ms
-3.202s first rejected send (seq 9, sent at 3.000 s): CODE: 2  DESC:
+3.202s first rejected send (seq 9, sent at 3.000 s): remark, and the client's line
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 201ms, size of queue: 3
+CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 201ms, size of queue: 3
 in all 5 append stalls and 1 sweep stall, the longest 104 ms at 4.000 s
 `},
 		{"rejected when its producer had given up", func(o model.Observer) {
 			a := swept(1, 1000*ms, 4005*ms, model.TimeoutCleanQueue)
 			a.ClientTimedOut = true
 			o.Attempt(a)
-		}, `4.006s first rejected send (seq 1, sent at 1.000 s, given up by its producer): CODE: 2  DESC:
+		}, `4.006s first rejected send (seq 1, sent at 1.000 s, given up by its producer): code 2
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 3005ms, size of queue: 3
+`},
+		{"told with the same ms: first what was rejected", func(o model.Observer) {
+			o.Queue(1000*ms, 1)
+			o.Attempt(swept(1, 1000*ms, 1229800*sim.Microsecond, model.TimeoutCleanQueue))
+			o.Queue(1230600*sim.Microsecond, 0)
+		}, `1.2308s first rejected send (seq 1, sent at 1.000 s): remark, and the client's line
+[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 229ms, size of queue: 3
+CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 229ms, size of queue: 3
+1.2306s send queue empty again
+`},
+		{"a queue that nothing was rejected from", func(o model.Observer) {
+			o.Queue(1000*ms, 1)
+			o.Queue(1001*ms, 2)
+			o.Queue(1500*ms, 1)
+			o.Queue(1501*ms, 0)
+			o.Queue(1600*ms, 1)
+			o.Queue(1601*ms, 0)
+		}, "1.001s send queue at its longest: 2 wait\n1.501s send queue empty again\n"},
+		{"refused at the door, with threads enough", func(o model.Observer) {
+			o.Attempt(&model.Attempt{Seq: 1, Send: 1000 * ms, Arrive: 1000 * ms, Enq: model.Absent, Deq: model.Absent, Done: model.Absent,
+				Clean: model.Absent, Resp: 1001 * ms, Code: 2, Outcome: model.RejectRequest})
+			o.Attempt(&model.Attempt{Seq: 2, Send: 1100 * ms, Arrive: 1100 * ms, Done: 1200 * ms, Resp: 1201 * ms, Outcome: model.OK})
+			o.Attempt(&model.Attempt{Seq: 3, Send: 1300 * ms, Arrive: 1300 * ms, Done: 1301 * ms, Resp: 1302 * ms, Outcome: model.OK})
+		}, `1.001s first rejected send (seq 1, sent at 1.000 s): remark, and the client's line
+[REJECTREQUEST]system busy, start flow control for a while
+CODE: 2  DESC: [REJECTREQUEST]system busy, start flow control for a while
+1.2s first send stored after the last rejection (seq 2)
 `},
 		{"before the warm-up", func(o model.Observer) {
 			o.Attempt(swept(1, 10*ms, 230*ms, model.TimeoutCleanQueue))
@@ -121,7 +154,7 @@ func TestStoryEndsWithTheRun(t *testing.T) {
 	s := new(Story)
 	s.stall(model.StallRecord{Where: model.StallProcess, From: 1 * sim.Second, To: 3 * sim.Second})
 	got := lines(s, &model.Result{Partial: true, VirtualSeconds: 2})
-	if want := "1s process stall begins: the broker stands still\n"; got != want {
+	if want := "1s freeze begins: the whole process stands still\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -137,24 +170,116 @@ func TestRemarkOfAStatus(t *testing.T) {
 	}
 }
 
-func TestFootnotes(t *testing.T) {
-	var f footnotes
-	marks := []string{f.mark("8 observations, need 400"), f.mark(""), f.mark("one cluster"), f.mark("9 observations, need 400"), f.mark("one cluster")}
-	if diff := cmp.Diff([]string{"[1]", "", "[2]", "[1]", "[2]"}, marks); diff != "" {
-		t.Errorf("marks (-want +got):\n%s", diff)
-	}
-	if got, want := fmt.Sprint(f[0], "; ", f[1]), "8 observations, need 400, and the like; one cluster"; got != want {
-		t.Errorf("notes: got %q, want %q", got, want)
+// What the broker rejected is in the verdict, whether or not a producer still
+// listened.
+func TestVerdictCountsLateRejections(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    model.AttemptCounts
+		m    model.MessageCounts
+		late int64
+		of   int // replications
+		want string
+	}{
+		{"all late", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.MessageCounts{StoredThoughtFailed: 84, NotStoredUnknown: 192}, 192, 1,
+			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
+		{"all late, several replications", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.MessageCounts{StoredThoughtFailed: 84, NotStoredUnknown: 192}, 60, 3,
+			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
+		{"some late", model.AttemptCounts{Sent: 100, Success: 80, TimeoutCleanQueue: 10, ClientTimeout: 10}, model.MessageCounts{StoredThoughtFailed: 6, NotStoredUnknown: 4}, 4, 1,
+			"14 of 100 sends rejected, 4 of them after their producers had given up; 10 timed out at the producer, 6 of them stored"},
+		{"no send", model.AttemptCounts{}, model.MessageCounts{}, 0, 1, "no send was made"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &printer{Input: Input{
+				Result: &model.Result{Attempts: c.n, Messages: c.m, Replications: c.of}, Study: new(model.Study), Story: &Story{late: c.late},
+			}}
+			if got := p.failures(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
-func TestShareIsNotRoundedUp(t *testing.T) {
+func TestTimes(t *testing.T) {
+	ptr := func(x float64) *float64 { return &x }
+	known := func(x float64) *model.Estimate {
+		return &model.Estimate{Value: x, Lo: ptr(x * 0.9), Hi: ptr(x * 1.1)}
+	}
+	unknown := func(x float64) *model.Estimate { return &model.Estimate{Value: x, Why: "too few"} }
+	result := &model.Result{
+		Replications: 1,
+		LatencyMs:    model.Summary{Count: 1429, Mean: unknown(3.34), P50: known(0.4), P90: known(0.8), P99: known(1600), P999: unknown(2500), Max: ptr(2500), Min: ptr(0.1)},
+		PeriodMs:     model.Summary{Count: 1, Mean: unknown(208), P50: unknown(208), P90: unknown(208), P99: unknown(208), P999: unknown(208), Max: ptr(208), Min: ptr(208)},
+	}
 	for _, c := range []struct {
-		k, n int64
-		want string
-	}{{99_999, 100_000, "99.99"}, {5, 5, "100.00"}, {0, 3, "0.00"}, {0, 0, "-"}, {1, 3, "33.33"}} {
-		if got := share(c.k, c.n); got != c.want {
-			t.Errorf("%d of %d: got %q, want %q", c.k, c.n, got, c.want)
+		name  string
+		width int
+		want  string
+	}{
+		{"wide", 100, `
+Times in ms; latency (sojourn time) is of successful sends, call to answer
+         latency   95 % interval  period in queue
+  mean      3.34               -              208
+  p50      0.400  0.360 to 0.440              208
+  p90      0.800  0.720 to 0.880              208
+  p99      1,600  1,440 to 1,760              208
+  p99.9    2,500               -              208
+  max      2,500                              208
+  count    1,429                                1
+  - too few independent observations in one run for an interval: -n 20 or more gives one
+`},
+		{"narrow", 40, `
+Times in ms; latency (sojourn time) is of successful sends, call to answer
+         latency   95 % interval
+  mean      3.34               -
+  p50      0.400  0.360 to 0.440
+  p90      0.800  0.720 to 0.880
+  p99      1,600  1,440 to 1,760
+  p99.9    2,500               -
+  max      2,500
+  count    1,429
+         period in queue
+  mean               208
+  p50                208
+  p90                208
+  p99                208
+  p99.9              208
+  max                208
+  count                1
+  - too few independent observations in
+  one run for an interval: -n 20 or more
+  gives one
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			p := &printer{Writer: &b, style: ui.Style{Width: c.width}, Input: Input{Result: result, Replicates: true}}
+			p.times()
+			if diff := cmp.Diff(c.want, b.String()); diff != "" {
+				t.Errorf("times (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Sentences are wrapped, what stands in a log is not.
+func TestNarrowStory(t *testing.T) {
+	var b strings.Builder
+	s := new(Story)
+	s.attempt(swept(8, 4020*ms, 4230*ms, model.TimeoutCleanQueue))
+	p := &printer{Writer: &b, style: ui.Style{Width: 40, Terminal: true}, Input: Input{Story: s, Result: &model.Result{Replications: 1, Warnings: []string{strings.Repeat("word ", 20)}}}}
+	p.story()
+	p.warnings()
+	const line = "[TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 210ms, size of queue: 3"
+	all := strings.Split(b.String(), "\n")
+	for _, want := range []string{line, "CODE: 2  DESC: " + line} {
+		if !slices.Contains(all, want) {
+			t.Errorf("no line %q in:\n%s", want, b.String())
+		}
+	}
+	for _, l := range all {
+		if len(l) > 40 && !strings.Contains(l, line) {
+			t.Errorf("%d columns: %q", len(l), l)
 		}
 	}
 }

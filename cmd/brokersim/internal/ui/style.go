@@ -3,17 +3,52 @@ package ui
 import (
 	"io"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// Style colours text, or leaves it as it is.
-type Style struct{ colour bool }
+// Style is how text is set on a stream: in colour or not, and how wide.
+type Style struct {
+	Width    int // columns
+	Terminal bool
+	colour   bool
+}
 
-// StyleOf returns the style for a stream: colours for a terminal, unless
-// NO_COLOR (https://no-color.org) or TERM=dumb says otherwise.
+// WidthElsewhere is the width of what is no terminal.
+const WidthElsewhere = 100
+
+// StyleOf returns the style for a stream: a terminal has its width, and
+// colours unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise.
 func StyleOf(w io.Writer) Style {
-	return Style{IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	s := Style{Width: WidthElsewhere}
+	if f, ok := w.(*os.File); ok && IsTerminal(f) {
+		s.Terminal = true
+		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			s.Width = width
+		}
+	}
+	return s
+}
+
+// Wrap breaks text between words into lines that fit the width, each after
+// indent blanks; a longer word has a line of its own.
+func (s Style) Wrap(text string, indent int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case indent+utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > s.Width:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
 }
 
 // IsTerminal reports whether a stream is a terminal.

@@ -10,12 +10,16 @@ import (
 )
 
 // Table is a table without rules: columns two blanks apart.
-type Table struct{ w table.Writer }
+type Table struct {
+	w     table.Writer
+	heads []string
+	rows  [][]string
+}
 
 // NewTable takes the heads of the columns. A head that begins with ">" is
 // that of a column aligned to the right; empty heads all make no head line.
 func NewTable(heads ...string) *Table {
-	t := &Table{table.NewWriter()}
+	t := &Table{w: table.NewWriter(), heads: make([]string, len(heads))}
 	t.w.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingRight: "  "},
 		Format:  table.FormatOptions{Header: text.FormatDefault},
@@ -30,7 +34,7 @@ func NewTable(heads ...string) *Table {
 		if right {
 			columns[i].Align, columns[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
-		row[i] = name
+		row[i], t.heads[i] = name, name
 		named = named || name != ""
 	}
 	t.w.SetColumnConfigs(columns)
@@ -47,12 +51,40 @@ func (t *Table) Row(cells ...string) {
 		row[i] = c
 	}
 	t.w.AppendRow(row)
+	t.rows = append(t.rows, cells)
 }
 
-// Write prints the table, each line after indent blanks.
-func (t *Table) Write(w io.Writer, indent int) {
+// Fits reports whether the table is at most so many columns wide.
+func (t *Table) Fits(width int) bool {
 	for _, line := range t.Lines() {
-		fmt.Fprintln(w, strings.Repeat(" ", indent)+line)
+		if text.StringWidthWithoutEscSequences(line) > width {
+			return false
+		}
+	}
+	return true
+}
+
+// Write prints the table, each line after indent blanks. Where that is wider
+// than width, each row is a block: its first cell, and below it the others
+// with their heads.
+func (t *Table) Write(w io.Writer, indent, width int) {
+	if t.Fits(width - indent) {
+		for _, line := range t.Lines() {
+			fmt.Fprintln(w, strings.Repeat(" ", indent)+line)
+		}
+		return
+	}
+	for _, row := range t.rows {
+		fmt.Fprintln(w, strings.Repeat(" ", indent)+row[0])
+		block := NewTable("", "")
+		for i, c := range row[1:] {
+			if c != "" {
+				block.Row(t.heads[i+1], c)
+			}
+		}
+		for _, line := range block.Lines() {
+			fmt.Fprintln(w, strings.Repeat(" ", indent+2)+line)
+		}
 	}
 }
 

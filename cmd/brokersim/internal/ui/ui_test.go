@@ -9,42 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"brokersim/sim"
+	"brokersim/plots/numeral"
 )
-
-func TestNumbers(t *testing.T) {
-	for _, c := range []struct{ name, got, want string }{
-		{"seconds", Seconds(4231814 * sim.Microsecond), "4.232 s"},
-		{"duration in s", Duration(1200 * sim.Millisecond), "1.20 s"},
-		{"duration in ms", Duration(250 * sim.Millisecond), "250 ms"},
-		{"duration in us", Duration(12345), "12.3 us"},
-		{"duration in ns", Duration(17), "17 ns"},
-		{"digits of 0", Digits(0), "0"},
-		{"digits of a small", Digits(0.02345), "0.023"},
-		{"digits of a tiny", Digits(0.00002345), "2.3e-05"},
-		{"digits below 1", Digits(0.9996), "1.00"},
-		{"digits below 10", Digits(9.996), "10.0"},
-		{"digits below 100", Digits(99.96), "100"},
-		{"digits of a negative", Digits(-1.234), "-1.23"},
-		{"percent of 0", Percent(0), "0.00"},
-		{"percent", Percent(0.00698), "0.70"},
-		{"percent of a tiny", Percent(0.0000123), "0.0012"},
-		{"count", Count(1234567), "1,234,567"},
-		{"count of 3 digits", Count(999), "999"},
-		{"count of a negative", Count(-123456), "-123,456"},
-		{"plural of 1", Plural(1, "stall"), "1 stall"},
-		{"plural", Plural(2000, "stall"), "2,000 stalls"},
-		{"range", Range(1.2, 3.41), "1.20 to 3.41"},
-		{"narrow range", Range(201.04, 201.31), "201.0 to 201.3"},
-		{"empty range", Range(2, 2), "2.00 to 2.00"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if c.got != c.want {
-				t.Errorf("got %q, want %q", c.got, c.want)
-			}
-		})
-	}
-}
 
 // A shell reads back what Command quotes.
 func TestCommandIsReadByShell(t *testing.T) {
@@ -68,10 +34,27 @@ func TestTable(t *testing.T) {
 	table.Row("a", "1", "")
 	table.Row("longer", "1,000", "note")
 	var b bytes.Buffer
-	table.Write(&b, 2)
+	table.Write(&b, 2, 22)
 	const want = "  name    count\n  a           1\n  longer  1,000  note\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
+	}
+	b.Reset()
+	table.Write(&b, 2, 20)
+	const narrow = "  a\n    count  1\n  longer\n    count  1,000\n           note\n"
+	if diff := cmp.Diff(narrow, b.String()); diff != "" {
+		t.Errorf("narrow table (-want +got):\n%s", diff)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	style := StyleOf(new(bytes.Buffer))
+	if style.Width != WidthElsewhere || style.Terminal {
+		t.Errorf("style of a buffer: got %+v, want a width of %d and no terminal", style, WidthElsewhere)
+	}
+	style.Width = 12
+	if diff := cmp.Diff([]string{"a ä b c", "dd", "longer-than-the-line", "e"}, style.Wrap("a ä b c  dd\nlonger-than-the-line e", 4)); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
 
@@ -83,7 +66,7 @@ func TestNothingButTextOffTerminals(t *testing.T) {
 			t.Errorf("style: got %q, want text alone", got)
 		}
 	}
-	p := NewProgress(&b, Count)
+	p := NewProgress(&b, numeral.Count)
 	p.Set(1, 2)
 	p.Done()
 	if b.Len() > 0 {
