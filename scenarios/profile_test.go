@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -219,4 +220,54 @@ func FuzzProfile(f *testing.F) {
 			t.Fatalf("does not read back: %v\n%s", err, p.Encode())
 		}
 	})
+}
+
+// The profile derived from published tables gives back what they say of the
+// setting that they were made in: 1 KiB records at 20,000/s, timed flush.
+func TestQuietProfile(t *testing.T) {
+	s, err := Named("quiet")
+	if err == nil {
+		s, err = s.Override("store.profile=profiles/ext4-quiet.toml", "broker.release=4.9.4", "broker.sendMessageThreadPoolNums=1",
+			"producer.0.arrivals=deterministic(rate=20000/s)", "producer.0.body=862B", "duration=30s", "costs.process=1us", "costs.finish=1us")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var took []float64 // us
+	var folios, over100us, over1ms int
+	b, err := model.New(&s.Config, 0, model.Observer{Attempt: func(a *model.Attempt) {
+		x := float64(a.App1-a.App0) / 1e3
+		took = append(took, x)
+		if x > 100 {
+			over100us++
+			if a.Seq%2048 == 0 {
+				folios++
+			}
+		}
+		if x > 1000 {
+			over1ms++
+		}
+	}})
+	if err == nil {
+		err = b.Run(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(took)
+	for _, c := range []struct {
+		what             string
+		got, least, most float64
+	}{
+		{"median, us: a copy into a resident page", took[len(took)/2], 0.04, 0.25},
+		{"longest, us: the host's memory and a preemption", took[len(took)-1], 20_000, 48_500},
+		{"a second that take more than 100 us", float64(over100us) / 30, 9, 21},
+		{"a second that take more than 1 ms", float64(over1ms) / 30, 2, 2.8},
+		{"share of crossings of 2 MiB over 100 us", float64(folios) / (30 * 20_000.0 / 2048), 38.0/49 - 0.06, 38.0/49 + 0.06},
+	} {
+		t.Logf("%s: %.3g", c.what, c.got)
+		if c.got < c.least || c.got > c.most {
+			t.Errorf("%s: got %.4g, want %v to %v", c.what, c.got, c.least, c.most)
+		}
+	}
 }
