@@ -153,14 +153,15 @@ func (f *fitting) profile() (*model.Profile, error) {
 		lag = median(f.before)
 	}
 	calm, stalls := separate(f.all, usual, lag)
-	f.perEach = math.Inf(1)
-	for _, o := range calm {
-		f.perEach = min(f.perEach, f.beyond(o))
-	}
 	if len(calm) == 0 {
 		return nil, fmt.Errorf("each of %d appends was stalled", len(f.all))
 	}
-	f.perEach = max(0, math.Floor(f.perEach))
+	beyond := make([]float64, len(calm))
+	for i, o := range calm {
+		beyond[i] = f.beyond(o)
+	}
+	slices.Sort(beyond)
+	f.perEach = max(0, math.Floor(beyond[len(beyond)/100]))
 	p.PerRecord, p.PerByte = f.perEach, f.perByte
 	p.Ladder = f.ladder(calm)
 	if !slices.ContainsFunc(p.Ladder, func(r model.Rung) bool { return r.Crosses == model.CrossesNone }) {
@@ -315,9 +316,12 @@ func (f *fitting) stalls(stalls [throttled + 1][]event) []model.Mechanism {
 		if len(events) == 0 {
 			continue
 		}
-		if len(events) < 10*probe.Beyond {
-			f.warn("stall %q: %d of them: how long they last beyond p%.3g is not known, and not guessed", stallNames[k], len(events),
-				100*max(0, 1-probe.Beyond/float64(len(events))))
+		switch n := len(events); {
+		case n <= 2*probe.Beyond:
+			f.warn("%d stalls by %s: too few to say how long they may last", n, stallNames[k])
+		case n < 1000*probe.Beyond:
+			f.warn("%d stalls by %s: how long they last beyond p%.4g is not known, and not guessed", n, stallNames[k],
+				100*(1-probe.Beyond/float64(n)))
 		}
 		switch k {
 		case pageWait, throttled:
@@ -327,6 +331,15 @@ func (f *fitting) stalls(stalls [throttled + 1][]event) []model.Mechanism {
 		default:
 			out = append(out, mechanism(stallNames[k], model.OnCPU, events, f.span))
 		}
+	}
+	load := 0.0
+	for _, m := range out {
+		if m.Every != nil {
+			load += m.Takes.Mean() / m.Every.Mean()
+		}
+	}
+	if load > 0.05 {
+		f.warn("stalls took %.0f %% of the time: those that overlapped count as one, and queues behind them are foretold too long rather than too short", load*100)
 	}
 	return out
 }

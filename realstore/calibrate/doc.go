@@ -9,7 +9,7 @@
 //
 // and what stalls add. The cost of a byte is the slope of the median over the
 // records' sizes, of appends that cross no boundary outside a flush; that of a
-// record what the quickest append had left. The rungs are the classes of
+// record what all but the quickest 1 % of them have left. The rungs are the classes of
 // highest boundary crossed and flush phase, as the model has them
 // (model.CrossedBy, model.Phase), each with what its appends took, as it is.
 //
@@ -35,10 +35,14 @@
 // time are exponential where the intervals between their stalls pass for it
 // (Kolmogorov-Smirnov, 5 %), else they have the intervals' own quantiles.
 //
+// Processes in time go on while their resource is taken away, as in the model;
+// stalls that overlap are seen as one. Where they take more than 5 % of the
+// time that matters, and is warned of.
+//
 // # Tails
 //
 // Tables are the quantiles of what was seen, with as many points as keep the
-// Wasserstein distance to it below 0.5 % of its mean, at most 40, and end at
+// Wasserstein distance to it below 1 % of its mean, at most 24, and end at
 // the largest value seen. No tail is extrapolated: mixtures of two mechanisms
 // look like Pareto tails of infinite mean and are none. What the runs are too
 // short to tell is said in Warnings.

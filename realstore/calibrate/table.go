@@ -12,9 +12,9 @@ import (
 
 // Of the tables: how near they are to what was seen, in how many points.
 const (
-	pointsMost   = 40
-	distanceMost = 0.005 // Wasserstein, of the mean
-	allMost      = 24    // as few observations are all kept
+	pointsMost   = 24
+	distanceMost = 0.01 // Wasserstein, of the mean
+	allMost      = 24   // as few observations are all kept
 )
 
 // fixed are the quantiles that each table has, as far as it has observations.
@@ -23,7 +23,7 @@ var fixed = []float64{0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999}
 // table is the distribution of times that were seen, which it sorts.
 func table(ns []float64) model.Table {
 	slices.Sort(ns)
-	limit := sim.Time(math.Ceil(ns[len(ns)-1]))
+	limit := sim.Time(math.Ceil(tidy(ns[len(ns)-1])))
 	return model.Table{Count: int64(len(ns)), Cap: limit, Takes: quantiles(ns)}
 }
 
@@ -43,10 +43,11 @@ func quantiles(sorted []float64) variate.Dist {
 	var p, x []float64
 	for _, i := range thin(sorted) {
 		at := float64(i) / float64(n-1)
-		// p is written with 6 digits; points that then coincide are one.
+		// Written with as many digits as tell it from 0 and 1; points that then
+		// coincide are one.
 		if i != 0 && i != n-1 {
-			at = significant(1-at, 6)
-			at = significant(1-at, 9)
+			beyond := significant(1-at, 3)
+			at = significant(1-beyond, 9)
 		}
 		value := tidy(sorted[i])
 		if len(p) > 0 && !(at > p[len(p)-1]) {
@@ -84,7 +85,6 @@ func thin(sorted []float64) []int {
 			line := sorted[a] + float64((sorted[b]-sorted[a])*(float64(i-a)/float64(b-a)))
 			off := math.Abs(sorted[i] - line)
 			s.off += off
-			// Not beside an end, where it would be the next one's end again.
 			if off > most {
 				most, s.farthest = off, i
 			}
@@ -114,13 +114,8 @@ func thin(sorted []float64) []int {
 	return kept
 }
 
-// tidy rounds a time to a tenth of a ns, or to 5 digits where that is coarser.
-func tidy(ns float64) float64 {
-	if ns < 10000 {
-		return math.Round(ns*10) / 10
-	}
-	return significant(ns, 5)
-}
+// tidy rounds a time to a ns, or to 4 digits where that is coarser.
+func tidy(ns float64) float64 { return significant(math.Round(ns), 4) }
 
 // significant rounds to so many digits, as they are written.
 func significant(x float64, digits int) float64 {

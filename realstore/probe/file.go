@@ -263,3 +263,13 @@ func Find(dir string) ([]string, error) {
 
 // RunName is that of the folder of a run.
 func RunName(number int) string { return "run-" + strconv.Itoa(number) }
+
+// Remove takes away the folder of a run, and nothing else that is in it.
+func Remove(dir string) error {
+	for _, name := range []string{runFile, samplesFile, flushesFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(dir)
+}

@@ -188,7 +188,7 @@ func (r *Run) judge(late int64) []string {
 	}
 	// Appends behind another are not the pacer's fault.
 	if interval := 1e9 / r.Settings.Rate; float64(late) > max(lateMost*interval, float64(20*sim.Microsecond)) {
-		say("the pacer was late: 99 %% of its wake-ups within %v, intervals are %v on average", time.Duration(late), time.Duration(interval).Round(time.Nanosecond))
+		say("the pacer was late: 99 %% of its wake-ups within %v, intervals are %v on average", time.Duration(late).Round(time.Microsecond), time.Duration(interval).Round(time.Microsecond))
 	}
 	if u := r.Summary.Utilisation; u > utilisationMost {
 		say("the rate is near what the disk takes: the appending thread was busy for %.0f %% of the time; the waits depend on the length of the run", u*100)
