@@ -264,6 +264,7 @@ func TestAnyWorkers(t *testing.T) {
 func TestLongerStall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := bare("4.3.2", 2500*ms, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "deterministic(rate=43/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg.Warmup = cfg.Duration // rows are enough
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
 		cfg.Store.Append = dist(rapid.SampledFrom([]string{"10us", "1ms", "3ms", "4ms"}).Draw(t, "append"))
@@ -288,6 +289,7 @@ func TestLongerStall(t *testing.T) {
 func TestHigherLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := bare("4.3.2", 2*sim.Second, arrivals(rapid.SampledFrom([]string{"poisson(rate=300/s)", "poisson(rate=240/s)", "mmpp(low=100/s for 300ms, high=600/s for 100ms)"}).Draw(t, "arrivals")))
+		cfg.Warmup = cfg.Duration // rows are enough
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Machine.WallPhase, cfg.Machine.SweepPhase = model.Absent, model.Absent
 		cfg.Store.Append = dist("4ms")
