@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brokersim/model"
+	"brokersim/model/recording"
 	"brokersim/realstore"
 	"brokersim/scenarios"
 	"brokersim/sim"
@@ -119,6 +120,7 @@ for = "200ms"
 `, []model.Outcome{model.OK, model.TimeoutCleanQueue}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "store")
 			rec, err := run(t, t.Context(), c.scenario, dir)
 			if err != nil {
@@ -201,6 +203,7 @@ func checkRules(t *testing.T, cfg *model.Config, rec *Record) {
 // TestStalledAppendDoesNotStopTheSweeper: sweeps go on while an append stands
 // still under the put lock, and answer what waits behind it.
 func TestStalledAppendDoesNotStopTheSweeper(t *testing.T) {
+	t.Parallel()
 	rec, err := run(t, t.Context(), fmt.Sprintf(base, 1, false, 10000, 1000, 200)+`
 [[stall]]
 where = "append"
@@ -233,6 +236,7 @@ for = "800ms"
 
 // TestFreezeIsReal: while the process is stopped nothing of it happens.
 func TestFreezeIsReal(t *testing.T) {
+	t.Parallel()
 	rec, err := run(t, t.Context(), fmt.Sprintf(base, 2, true, 10000, 1000, 500)+`
 [[stall]]
 where = "process"
@@ -262,6 +266,7 @@ for = "300ms"
 // TestInterrupted: the run ends soon, what was answered is kept and adds up,
 // and the store is closed.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	scenario := fmt.Sprintf(base, 1, false, 10000, 1000, 200) + `
 [[stall]]
 where = "append"
@@ -370,6 +375,7 @@ func list(t *testing.T, dir string) (names []string) {
 
 // TestTwice: a second run goes on in the first one's store.
 func TestTwice(t *testing.T) {
+	t.Parallel()
 	scenario := fmt.Sprintf(base, 1, false, 10000, 1000, 100)
 	dir := t.TempDir()
 	var records []*Record
@@ -387,5 +393,125 @@ func TestTwice(t *testing.T) {
 		if err := CheckStore(dir, rec); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestReplay: what a run records, replay --from reads, and the simulation of
+// its arrivals and stalls agrees with it, but for a machine's lateness.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	scenario := fmt.Sprintf(base, 2, true, 10000, 1000, 400) + `
+[machine]
+wall_phase = "123456ns"
+sweep_phase = "3ms"
+[store]
+delay = "200us"
+[[stall]]
+where = "append"
+at = "100ms"
+for = "250ms"
+[[stall]]
+where = "process"
+at = "800ms"
+for = "50ms"
+[[stall]]
+where = "sweep"
+at = "900ms"
+for = "30ms"
+`
+	rec, err := run(t, t.Context(), scenario, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, dir := config(scenario), t.TempDir()
+	if err := rec.Write(dir, cfg, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	e, err := recording.Open(os.DirFS(dir), *cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Config.Machine.WallPhase != cfg.Machine.WallPhase || rec.Wall.Phase != cfg.Machine.WallPhase {
+		t.Errorf("wall clock's part below a ms: recorded %v, the run's %v, the scenario's %v", e.Config.Machine.WallPhase, rec.Wall.Phase, cfg.Machine.WallPhase)
+	}
+	if d := e.Config.Store.Delay - cfg.Store.Delay; d < -sim.Microsecond || d > sim.Microsecond {
+		t.Errorf("delay: recorded %v, the scenario's %v", e.Config.Store.Delay, cfg.Store.Delay)
+	}
+	where := map[model.StallWhere]int{}
+	for _, s := range e.Config.Stalls {
+		where[s.Where]++
+	}
+	if where[model.StallAppend] != 1 || where[model.StallProcess] != 1 || where[model.StallSweep] != 1 {
+		t.Errorf("stalls: %+v", e.Config.Stalls)
+	}
+	for i, at := range e.Requests.Arrivals {
+		if at != rec.Rows[i].Arrive || e.Requests.Outcomes[i].Outcome != rec.Rows[i].Outcome {
+			t.Fatalf("request %d: recorded %v %v, was %v %v", i, at, e.Requests.Outcomes[i].Outcome, rec.Rows[i].Arrive, rec.Rows[i].Outcome)
+		}
+	}
+	_, a, err := recording.Replay(t.Context(), &e.Config, e.Requests, model.Observer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", a)
+	if a.Scored != int64(len(rec.Rows)) {
+		t.Errorf("%d of %d requests are scored", a.Scored, len(rec.Rows))
+	}
+	var late Punctuality
+	late.Add(rec)
+	if w := late.Warnings(); len(w) > 0 {
+		t.Skipf("the machine was too busy to compare: %q", w)
+	}
+	if 10*a.SameOutcome < 9*a.Scored {
+		t.Errorf("%d of %d requests agree", a.SameOutcome, a.Scored)
+	}
+}
+
+// TestObserved: an observer of a live run is told, in order, what one of a
+// simulation is told.
+func TestObserved(t *testing.T) {
+	t.Parallel()
+	scenario := fmt.Sprintf(base, 1, false, 10000, 1000, 300) + `
+[[stall]]
+where = "append"
+at = "100ms"
+for = "300ms"
+`
+	rec, err := run(t, t.Context(), scenario, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct{ attempts, sweeps, stalls, locks, length int }
+	last := sim.Time(model.Absent)
+	at := func(now sim.Time) {
+		if now < last {
+			t.Errorf("told of %v after %v", now, last)
+		}
+		last = now
+	}
+	_, err = rec.Ledger(config(scenario), 0, model.Observer{
+		Attempt: func(a *model.Attempt) {
+			if a.Seq != int64(told.attempts) || a.Resp <= a.Arrive {
+				t.Errorf("attempt %d: %+v", told.attempts, a)
+			}
+			told.attempts++
+		},
+		Sweep:     func(s model.SweepRecord) { at(s.End); told.sweeps++ },
+		Stall:     func(s model.StallRecord) { at(s.From); told.stalls++ },
+		Lock:      func(_, to sim.Time) { at(to); told.locks++ },
+		Queue:     func(now sim.Time, length int) { at(now); told.length = length },
+		AllSweeps: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := 0
+	for i := range rec.Rows {
+		if rec.Rows[i].Unlock != model.Absent {
+			stored++
+		}
+	}
+	if told.attempts != len(rec.Rows) || told.sweeps < len(rec.Sweeps)-2 || told.stalls != 1 || told.locks != stored || told.length != 0 {
+		t.Errorf("told of %+v; there were %d sends, %d sweeps, %d locks", told, len(rec.Rows), len(rec.Sweeps), stored)
 	}
 }

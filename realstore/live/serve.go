@@ -154,6 +154,9 @@ func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 // whether there is a store of live runs. What is no store at all the store
 // itself refuses.
 func checkDir(dir string) (used bool, err error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return false, fmt.Errorf("%s: %w: it is a file", dir, ErrNotLive)
+	}
 	logs, err := os.ReadDir(filepath.Join(dir, "commitlog"))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
