@@ -3,10 +3,11 @@ package plots
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+
+	"brokersim/plots/numeral"
 )
 
 // axis is a range with its ticks and scale.
@@ -63,7 +64,7 @@ func linearTicks(from, to float64, n int) axis {
 		if v > to+step*1e-9 {
 			break
 		}
-		a.ticks = append(a.ticks, plot.Tick{Value: v, Label: number(v, decimals)})
+		a.ticks = append(a.ticks, plot.Tick{Value: v, Label: numeral.Fixed(v, decimals)})
 	}
 	return a
 }
@@ -101,7 +102,7 @@ func logarithmic(from, to, foot float64) axis {
 			}
 			t := plot.Tick{Value: v}
 			if m == 1 && e%every == 0 || few && (m == 2 || m == 5) {
-				t.Label = number(v, max(0, -e))
+				t.Label = numeral.Fixed(v, max(0, -e))
 			}
 			a.ticks = append(a.ticks, t)
 		}
@@ -133,36 +134,4 @@ type logScale struct{}
 // Normalize maps [from, to] to [0, 1].
 func (logScale) Normalize(from, to, v float64) float64 {
 	return math.Log(math.Max(v, from)/from) / math.Log(to/from)
-}
-
-// number prints v with digits in groups of three.
-func number(v float64, decimals int) string {
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	digits, fraction, point := strings.Cut(s, ".")
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	if point {
-		digits += "." + fraction
-	}
-	return sign + digits
-}
-
-func count(n int64) string { return number(float64(n), 0) }
-
-// short prints v with at most three significant digits, without exponent.
-func short(v float64) string {
-	if v == 0 || !finite(v) {
-		return "0"
-	}
-	decimals := 2 - int(math.Floor(math.Log10(math.Abs(v))))
-	s := number(v, min(max(decimals, 0), 6))
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"brokersim/model"
+	"brokersim/plots/numeral"
 	"brokersim/sim"
 )
 
@@ -32,7 +33,7 @@ func (in *Input) subtitle() string {
 	if in.Title != "" {
 		s = in.Title
 	}
-	s += "  ·  seed " + uitoa(in.Seed) + "  ·  release " + in.Release + "  ·  " + seconds(in.horizon(), 1) + " simulated"
+	s += "  ·  seed " + uitoa(in.Seed) + "  ·  release " + in.Release + "  ·  " + numeral.Duration(in.horizon()) + " simulated"
 	if in.Partial {
 		s += "  ·  stopped early"
 	}
@@ -151,17 +152,17 @@ func (a reject) answered() float64 { return a.t.Milliseconds() + float64(a.sojou
 
 // outcomeEntries are the legend's outcomes that occurred, with their counts.
 func (r *Recorder) outcomeEntries() (legend []entry) {
-	legend = append(legend, markEntry(outcomeStyle(model.OK), "stored "+count(r.counts[model.OK])))
+	legend = append(legend, markEntry(outcomeStyle(model.OK), "stored "+numeral.Count(r.counts[model.OK])))
 	var status int64
 	for _, o := range []model.Outcome{model.FlushDiskTimeout, model.FlushSlaveTimeout, model.SlaveNotAvailable, model.Other, model.Pending} {
 		status += r.counts[o]
 	}
 	if status > 0 {
-		legend = append(legend, markEntry(outcomeStyle(model.FlushDiskTimeout), "other answers "+count(status)))
+		legend = append(legend, markEntry(outcomeStyle(model.FlushDiskTimeout), "other answers "+numeral.Count(status)))
 	}
 	for _, o := range rejections {
 		if r.counts[o] > 0 {
-			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])))
+			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+numeral.Count(r.counts[o])))
 		}
 	}
 	return legend

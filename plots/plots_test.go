@@ -119,8 +119,8 @@ func TestOddInputs(t *testing.T) {
 		{"nothing", Input{Recorder: NewRecorder(0)}, "no send in this run"},
 		{"no limit", Input{Recorder: NewRecorder(sim.Second)}, "no send was rejected"},
 		{"one send", Input{WaitLimitMs: 200, Recorder: feed(sim.Second, send(0, sim.Millisecond, model.OK)), Latency: points(Point{1, 1})}, "stored 1"},
-		{"one rejected", Input{WaitLimitMs: 200, Recorder: feed(sim.Second, send(sim.Second, 208*sim.Millisecond, model.TimeoutCleanQueue))}, "208ms, size 8"},
-		{"answered at once", Input{Recorder: feed(sim.Second, send(0, 0, model.RejectRequest), send(1, 0, model.OK))}, "drawn as 1 µs"},
+		{"one rejected", Input{WaitLimitMs: 200, Recorder: feed(sim.Second, send(sim.Second, 208*sim.Millisecond, model.TimeoutCleanQueue))}, "208 ms, size 8"},
+		{"answered at once", Input{Recorder: feed(sim.Second, send(0, 0, model.RejectRequest), send(1, 0, model.OK))}, "drawn as 1 us"},
 		{"no period", Input{WaitLimitMs: 200, Recorder: feed(sim.Second, send(0, 9, model.Overload))}, "no send was swept"},
 		{"equal", Input{WaitLimitMs: 200, Recorder: feed(10*sim.Second, equal...)}, "10,000 rejected sends has its mark"},
 		{"no answer", Input{Recorder: feed(sim.Second, model.Attempt{Resp: model.Absent, Done: model.Absent, Clean: model.Absent})}, "without an answer"},
@@ -128,10 +128,10 @@ func TestOddInputs(t *testing.T) {
 			Recorder: locks(feed(sim.Never,
 				model.Attempt{Resp: sim.Never, Outcome: model.PCBusyCleanQueue, PeriodMs: math.MaxInt64, Qsize: math.MaxInt64},
 				send(sim.Never/3, 1, model.FlushDiskTimeout)))}, "other answers 1"},
-		{"short but lasts", Input{Recorder: locks(feed(1, send(sim.Hour, sim.Hour, model.OK)))}, "7,200 s simulated"},
+		{"short but lasts", Input{Recorder: locks(feed(1, send(sim.Hour, sim.Hour, model.OK)))}, "2 h simulated"},
 		{"stalls", Input{Recorder: stalled(NewRecorder(sim.Minute))}, "Of 5,000 stalls the first 4,096 are shaded."},
 		{"odd spectra", Input{Recorder: NewRecorder(sim.Second), Latency: points(Point{nan, 1}, Point{.5, nan}, Point{.5, inf}, Point{-1, 1}, Point{2, 1}, Point{.9, -3}, Point{.5, 0}, Point{1, 1e300}),
-			Waiting: points(Point{.5, 3}, Point{.5, 3})}, "waiting in the queue: 50 % 3"},
+			Waiting: points(Point{.5, 3}, Point{.5, 3})}, "waiting in the queue: p50 3.00"},
 		{"long names", Input{Name: strings.Repeat("name ", 100), Title: strings.Repeat("<&\" ", 100), Release: "5.3.3", Partial: true, Recorder: NewRecorder(sim.Second)}, "…"},
 	}
 	for i, test := range tests {
@@ -318,6 +318,47 @@ func BenchmarkFigures(b *testing.B) {
 		b.Run("svg/"+f.String(), func(b *testing.B) {
 			for b.Loop() {
 				SVG(f, in)
+			}
+		})
+	}
+}
+
+// Legends name only what is there, and tell numbers as the tables do.
+func TestLegends(t *testing.T) {
+	in := Input{
+		WaitLimitMs: 3000, Recorder: feed(10*sim.Second, send(sim.Second, 3004*sim.Millisecond, model.TimeoutCleanQueue)),
+		Latency: []Point{{0.5, 0.3554}, {0.99, 1934.6}, {0.999, 2500}, {1, 2501}},
+	}
+	for _, c := range []struct {
+		figure Figure
+		says   string
+		not    string
+	}{
+		{Rejected, "TIMEOUT_CLEAN_QUEUE 1", "PCBUSY_CLEAN_QUEUE"},
+		{Rejected, "3,004 ms, size 8", "3004"},
+		{LatencySpectrum, "latency (sojourn time): p50 0.355, p99 1,935, p99.9 2,500, max 2,501 ms", "greatest"},
+		{IncidentTimeline, "10 s simulated", "sojourn times"},
+	} {
+		svg := html.UnescapeString(string(mustSVG(t, c.figure, in)))
+		if !strings.Contains(svg, c.says) || strings.Contains(svg, c.not) {
+			t.Errorf("%v: want %q in it and %q not", c.figure, c.says, c.not)
+		}
+	}
+}
+
+func TestSizesAxis(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		least, most float64
+		min, max    float64 // bounds of the axis' ends
+	}{
+		{"few", 8, 8, -1, 10},
+		{"from none", 0, 80, -4, 90},
+		{"far from none", 760, 955, 700, 980},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if a := sizes(c.least, c.most); a.min < c.min || a.min >= c.least || a.max > c.max || a.max <= c.most {
+				t.Errorf("axis from %v to %v, want within %v to %v", a.min, a.max, c.min, c.max)
 			}
 		})
 	}

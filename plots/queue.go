@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"brokersim/plots/numeral"
 	"brokersim/sim"
 )
 
@@ -50,7 +51,7 @@ func queueLock(c draw.Canvas, in *Input) {
 		held = math.Max(held, busy)
 		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
 	}
-	notes := append([]string{"Bins of " + milliseconds(r.viewFor(w).width) + "."}, r.stallNotes()...)
+	notes := append([]string{"Bins of " + numeral.Duration(r.viewFor(w).width) + "."}, r.stallNotes()...)
 	c = frame(c, title, in.subtitle(), legend, notes)
 	if len(stalls) > 0 {
 		c.Max.Y -= 14
@@ -64,7 +65,7 @@ func queueLock(c draw.Canvas, in *Input) {
 	below := panel(seconds, "time (s)", logarithmic(logBelow(shortest*0.9), held*2, 0.02))
 	below.Add(bands(stalls, false))
 	if busy > 0 {
-		below.Add(level(busy, limitStyle, count(in.BusyLimitMs)+" ms"))
+		below.Add(level(busy, limitStyle, numeral.Count(in.BusyLimitMs)+" ms"))
 	}
 	below.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawHolds(c, p, columns) }))
 

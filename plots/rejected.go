@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"brokersim/model"
+	"brokersim/plots/numeral"
 )
 
 // A sweep comes every 10 ms (BrokerFastFailure.start, all releases), so a send at
@@ -21,35 +22,37 @@ var sweptOutcomes = []model.Outcome{model.PCBusyCleanQueue, model.TimeoutCleanQu
 // answered with.
 func sweptSends(c draw.Canvas, in *Input) {
 	r := in.Recorder
-	periodMin, periodMax, sizeMax, n := math.Inf(1), math.Inf(-1), 0.0, 0
+	periodMin, periodMax, sizeMin, sizeMax, n := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1), 0
 	eachSwept(r, func(_ model.Outcome, period, size float64) {
 		periodMin, periodMax = math.Min(periodMin, period), math.Max(periodMax, period)
-		sizeMax = math.Max(sizeMax, size)
+		sizeMin, sizeMax = math.Min(sizeMin, size), math.Max(sizeMax, size)
 		n++
 	})
 	limit, _ := in.limits()
 	var legend []entry
 	for _, o := range []model.Outcome{model.TimeoutCleanQueue, model.PCBusyCleanQueue} {
-		legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])))
+		if r.counts[o] > 0 {
+			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+numeral.Count(r.counts[o])))
+		}
 	}
 	if limit > 0 {
-		legend = append(legend, bandEntry(paleGrey, "the sweeper on time: the limit, and up to 10 ms more"))
+		legend = append(legend, bandEntry(paleGrey, "swept on time: the limit, and up to 10 ms more"))
 	}
 	for _, o := range []model.Outcome{model.RejectRequest, model.Overload, model.PCSynchronized} {
 		if r.counts[o] > 0 {
-			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+count(r.counts[o])+", has no period"))
+			legend = append(legend, markEntry(outcomeStyle(o), o.String()+" "+numeral.Count(r.counts[o])+", has no period"))
 		}
 	}
 	var notes []string
 	if total := r.counts[model.TimeoutCleanQueue] + r.counts[model.PCBusyCleanQueue]; total > shapedLimit {
-		notes = append(notes, "Each of the "+count(total)+" swept sends has its mark; those nearer than a mark share it.")
+		notes = append(notes, "Each of the "+numeral.Count(total)+" swept sends has its mark; those nearer than a mark share it.")
 	}
 	c = frame(c, in.Name+": period in queue and size of queue of each swept send", in.subtitle(), legend, notes)
 	c.Max.Y -= 14
 	c.Max.X -= rightMargin
 
 	if n == 0 {
-		periodMin, periodMax, sizeMax = limit, limit+sweepPeriodMs, 10
+		periodMin, periodMax, sizeMin, sizeMax = limit, limit+sweepPeriodMs, 0, 10
 	}
 	from, to := math.Min(periodMin, limit), math.Max(periodMax, limit+sweepPeriodMs)
 	pad := math.Max((to-from)*0.04, 4)
@@ -58,7 +61,7 @@ func sweptSends(c draw.Canvas, in *Input) {
 	}
 	p := panel(
 		linear(from, to+pad, 10), "period in queue (ms)",
-		linear(-math.Max(sizeMax, 4)*0.03, math.Max(sizeMax, 4)*1.12, 6))
+		sizes(sizeMin, sizeMax))
 	dropNegative(&p.X)
 	dropFractions(&p.Y)
 	if limit > 0 {
@@ -80,6 +83,16 @@ func sweptSends(c draw.Canvas, in *Input) {
 	case n == 0:
 		empty(inner, "no send was swept")
 	}
+}
+
+// sizes is an axis fitted to these sizes of queue, from 0 on unless all lie far
+// from it.
+func sizes(least, most float64) axis {
+	if least < most/2 || most < 10 {
+		least = 0
+	}
+	span := math.Max(most-least, 4)
+	return linear(least-span*0.04, most+span*0.12, 6)
 }
 
 // eachSwept visits period and size of the swept sends.
@@ -104,7 +117,7 @@ func drawOnTime(c draw.Canvas, p *plot.Plot, limit float64) {
 	c.SetColor(paleGrey)
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: c.Min.Y}, Max: vg.Point{X: x1, Y: c.Max.Y}}.Path())
 	drawEdges(c, p, limit)
-	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+short(limit)+" ms")
+	words(c, smallFont, black, x0+2, c.Max.Y+5, 1, "limit "+numeral.Short(limit)+" ms")
 	words(c, smallFont, darkGrey, max(x1-2, x0+8), c.Max.Y+5, 0, "limit + 10 ms")
 }
 
@@ -130,7 +143,7 @@ func labelSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
 	x, y := p.Transforms(&c)
 	var taken []vg.Rectangle
 	eachSwept(r, func(_ model.Outcome, period, size float64) {
-		text := count(int64(period)) + "ms, size " + count(int64(size))
+		text := numeral.Count(int64(period)) + " ms, size " + numeral.Count(int64(size))
 		at := vg.Point{X: x(period) + 8, Y: y(size) - 4}
 		w := wordsWidth(smallFont, text)
 		if at.X+w > c.Max.X {

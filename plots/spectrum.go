@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"brokersim/plots/numeral"
 )
 
 // curve is a spectrum ready to be drawn: x = -log10(1-P) rising, y > 0. The
@@ -65,9 +67,9 @@ func (c curve) summary(name string) string {
 	if c.empty() {
 		return name + ": none"
 	}
-	s := name + ": 50 % " + short(c.at(0.5)) + ", 99 % " + short(c.at(0.99)) + ", 99.9 % " + short(c.at(0.999))
+	s := name + ": p50 " + numeral.Digits(c.at(0.5)) + ", p99 " + numeral.Digits(c.at(0.99)) + ", p99.9 " + numeral.Digits(c.at(0.999))
 	if c.top > 0 {
-		s += ", greatest " + short(c.top)
+		s += ", max " + numeral.Digits(c.top)
 	}
 	return s + " ms"
 }
@@ -79,15 +81,15 @@ func spectrum(c draw.Canvas, in *Input) {
 	latencyStyle := draw.LineStyle{Color: blue, Width: 3}
 	waitingStyle := draw.LineStyle{Color: vermilion, Width: 1.8, Dashes: []vg.Length{7, 4}}
 	legend := []entry{
-		lineEntry(latencyStyle, latency.summary("latency, call to answer")),
+		lineEntry(latencyStyle, latency.summary("latency (sojourn time)")),
 		lineEntry(waitingStyle, waiting.summary("waiting in the queue")),
 	}
 	if limit > 0 {
 		legend = append(legend, lineEntry(limitStyle, "waitTimeMillsInSendQueue"))
 	}
-	notes := []string{"Latency is of successful sends, waiting of those that a send thread took. The dots at the right are the greatest values."}
+	notes := []string{"Latency, from call to answer, is of successful sends, waiting of those that a send thread took. The dots at the right are the maxima."}
 	if latency.top == 0 && waiting.top == 0 {
-		notes[0] = "Latency is of successful sends, waiting of those that a send thread took."
+		notes[0] = "Latency, from call to answer, is of successful sends, waiting of those that a send thread took."
 	}
 	c = frame(c, in.Name+": latency and waiting time by percentile", in.subtitle(), legend, notes)
 	c.Max.X -= rightMargin
@@ -113,7 +115,7 @@ func spectrum(c draw.Canvas, in *Input) {
 	right += 0.25
 	p := panel(percentiles(right), "percentile (the part of sends that took at most so long)", logarithmic(logBelow(lo*0.95), hi*1.6, 0))
 	if limit > 0 {
-		p.Add(level(limit, limitStyle, short(limit)+" ms"))
+		p.Add(level(limit, limitStyle, numeral.Short(limit)+" ms"))
 	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) {
 		drawCurve(c, p, latency, latencyStyle, circle, right)

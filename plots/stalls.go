@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"brokersim/model"
+	"brokersim/plots/numeral"
 	"brokersim/sim"
 )
 
@@ -72,7 +73,7 @@ func bandLabels(c draw.Canvas, stalls []model.StallRecord, x func(sim.Time) vg.L
 	longest = longest[:min(len(longest), 100)]
 	var taken [][2]vg.Length
 	for _, s := range longest {
-		text := milliseconds(s.To - s.From)
+		text := numeral.Duration(s.To - s.From)
 		if len(stalls) <= 4 {
 			text = stallWord(s.Where) + text
 		}
@@ -100,8 +101,8 @@ func stallEntries(stalls []model.StallRecord) (legend []entry) {
 		label string
 	}{
 		{model.StallAppend, "append stall"},
-		{model.StallSweep, "sweeper stall"},
-		{model.StallProcess, "process freeze"},
+		{model.StallSweep, "sweep stall"},
+		{model.StallProcess, "freeze"},
 	} {
 		if slices.ContainsFunc(stalls, func(s model.StallRecord) bool { return s.Where == k.where }) {
 			legend = append(legend, bandEntry(bandColor(k.where), k.label))
@@ -115,14 +116,12 @@ func (r *Recorder) stallNotes() []string {
 	if r.stallCount <= stallLimit {
 		return nil
 	}
-	return []string{"Of " + count(r.stallCount) + " stalls the first " + count(stallLimit) + " are shaded."}
+	return []string{"Of " + numeral.Count(r.stallCount) + " stalls the first " + numeral.Count(stallLimit) + " are shaded."}
 }
-
-func milliseconds(t sim.Time) string { return short(t.Milliseconds()) + " ms" }
 
 // seconds prints t with up to so many decimals.
 func seconds(t sim.Time, decimals int) string {
-	s := number(t.Seconds(), decimals)
+	s := numeral.Fixed(t.Seconds(), decimals)
 	for decimals > 0 && (s[len(s)-1] == '0' || s[len(s)-1] == '.') {
 		point := s[len(s)-1] == '.'
 		s = s[:len(s)-1]

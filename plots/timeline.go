@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"brokersim/model"
+	"brokersim/plots/numeral"
 	"brokersim/sim"
 )
 
@@ -74,7 +75,7 @@ func timeline(c draw.Canvas, in *Input) {
 		logarithmic(logBelow(lo*0.9), hi*math.Max(head, math.Pow(hi/lo, 0.12)), foot))
 	p.Add(bands(stalls, true))
 	if limit > 0 {
-		p.Add(level(limit, limitStyle, short(limit)+" ms"))
+		p.Add(level(limit, limitStyle, numeral.Short(limit)+" ms"))
 	}
 	p.Add(layer(func(c draw.Canvas, p *plot.Plot) { drawSends(c, p, in, w) }))
 	if limit > 0 && r.rejectedCount() > shapedLimit { // they may hide it
@@ -86,7 +87,7 @@ func timeline(c draw.Canvas, in *Input) {
 	}
 	p.Draw(besideLabel(c))
 	inner := p.DataCanvas(besideLabel(c))
-	labelY(c, inner, "sojourn time, call to answer (ms)")
+	labelY(c, inner, "latency (sojourn time), call to answer (ms)")
 	if r.sent() == 0 {
 		empty(inner, "no send in this run")
 	}
@@ -114,23 +115,23 @@ func timelineNotes(in *Input, w window, unresolved, ticks bool) (notes []string)
 	case rejectedTotal == 0:
 		notes = append(notes, "No send was rejected.")
 	case rejectedTotal > shapedLimit:
-		notes = append(notes, "Each of the "+count(rejectedTotal)+" rejected sends has its mark; those nearer than a mark share it.")
+		notes = append(notes, "Each of the "+numeral.Count(rejectedTotal)+" rejected sends has its mark; those nearer than a mark share it.")
 	}
 	switch v := r.viewFor(w); {
 	case !v.thinned:
 	case w.part:
 		notes = append(notes, "Accepted sends are thinned.")
 	default:
-		notes = append(notes, "Accepted sends are thinned: "+count(int64(len(v.samples)))+" of "+count(r.sent()-rejectedTotal)+" drawn.")
+		notes = append(notes, "Accepted sends are thinned: "+numeral.Count(int64(len(v.samples)))+" of "+numeral.Count(r.sent()-rejectedTotal)+" drawn.")
 	}
 	if !ticks && len(r.sweeps) > 0 {
 		notes = append(notes, "Sweeps, every 10 ms, are too close to show.")
 	}
 	if r.unplaced > 0 {
-		notes = append(notes, count(r.unplaced)+" without an answer not shown.")
+		notes = append(notes, numeral.Count(r.unplaced)+" without an answer not shown.")
 	}
 	if unresolved {
-		notes = append(notes, "Sojourn times under 1 µs are drawn as 1 µs.")
+		notes = append(notes, "Latencies under 1 us are drawn as 1 us.")
 	}
 	return append(notes, r.stallNotes()...)
 }
@@ -263,7 +264,7 @@ func sweepEntry(idle bool) entry {
 func annotate(c draw.Canvas, p *plot.Plot, a reject) {
 	text := "first rejected: " + a.outcome.String()
 	if swept(a.outcome) {
-		text = "first rejected: " + count(int64(a.periodMs)) + "ms, size " + count(int64(a.size))
+		text = "first rejected: " + numeral.Count(int64(a.periodMs)) + " ms, size " + numeral.Count(int64(a.size))
 	}
 	x, y := c.X(p.X.Norm(a.t.Seconds())), c.Y(p.Y.Norm(math.Max(float64(a.sojourn), sojournFloorMs)))
 	w := wordsWidth(labelFont, text)
