@@ -2,17 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"brokersim/model"
+	"brokersim/plots"
 	"brokersim/sim"
 	"brokersim/sim/experiment"
+	"brokersim/sim/stat"
 )
 
 // A run whose books don't add up fails, with the line that repeats it and
@@ -51,6 +55,29 @@ func TestFailedRunSaysHowToRepeatIt(t *testing.T) {
 				t.Errorf("stdout: got %q, want nothing", stdout.String())
 			}
 		})
+	}
+}
+
+// A figure of percentiles passes through the points that the table tells.
+func TestSpectrumHasTheSummarysPercentiles(t *testing.T) {
+	var h stat.Histogram
+	for i := range int64(429) {
+		h.Add(i * i * 1000)
+	}
+	told := func(ms float64) *model.Estimate { return &model.Estimate{Value: ms} }
+	points := spectrum(&h, &model.Summary{P50: told(45.5), P90: told(148.1), P99: told(179.9), P999: told(183)})
+	for _, want := range []plots.Point{{P: 0.5, Ms: 45.5}, {P: 0.9, Ms: 148.1}, {P: 0.99, Ms: 179.9}, {P: 0.999, Ms: 183}} {
+		// A figure takes the first point at or above a fraction.
+		i := slices.IndexFunc(points, func(p plots.Point) bool { return p.P >= want.P })
+		if i < 0 || points[i] != want {
+			t.Errorf("%v: got point %d of %v", want, i, points)
+		}
+	}
+	if !slices.IsSortedFunc(points, func(a, b plots.Point) int { return cmp.Compare(a.P, b.P) }) {
+		t.Error("points are not in order")
+	}
+	if none := spectrum(new(stat.Histogram), new(model.Summary)); len(none) > 0 {
+		t.Errorf("of nothing: got %v", none)
 	}
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"math"
 	"testing"
 
@@ -67,5 +69,16 @@ M/D/1, load 0.8
 				t.Errorf("exit code: got %d (%v), want %d", code, err, c.code)
 			}
 		})
+	}
+}
+
+// An interrupt ends the checks, not only the wait for them.
+func TestVerifyInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	checks, err := verify(ctx, io.Discard, 1, 1_000_000_000)
+	var e *exitError
+	if checks != nil || !errors.As(err, &e) || e.code != exitInterrupted {
+		t.Errorf("got %d checks, error %v, want exit code %d", len(checks), err, exitInterrupted)
 	}
 }

@@ -340,7 +340,7 @@ func (p *printer) times() {
 	if len(all) == 0 {
 		return
 	}
-	p.heading("Times in ms; latency (sojourn time) is of successful sends, call to answer")
+	p.heading("Times in ms, latency (sojourn time) from call to answer")
 	if t := timesTable(all); t.Fits(p.style.Width - 2) {
 		t.Write(p, 2, p.style.Width)
 	} else {

@@ -217,7 +217,7 @@ func TestTimes(t *testing.T) {
 		want  string
 	}{
 		{"wide", 100, `
-Times in ms; latency (sojourn time) is of successful sends, call to answer
+Times in ms, latency (sojourn time) from call to answer
          latency   95 % interval  period in queue
   mean      3.34               -              208
   p50      0.400  0.360 to 0.440              208
@@ -229,7 +229,7 @@ Times in ms; latency (sojourn time) is of successful sends, call to answer
   - too few independent observations in one run for an interval: -n 20 or more gives one
 `},
 		{"narrow", 40, `
-Times in ms; latency (sojourn time) is of successful sends, call to answer
+Times in ms, latency (sojourn time) from call to answer
          latency   95 % interval
   mean      3.34               -
   p50      0.400  0.360 to 0.440

@@ -34,11 +34,12 @@ func StyleOf(w io.Writer) Style {
 }
 
 // Wrap breaks text between words into lines that fit the width, each after
-// indent blanks; a longer word has a line of its own.
+// indent blanks; a longer word has a line of its own. A unit stays with its
+// number.
 func (s Style) Wrap(text string, indent int) []string {
 	var lines []string
 	line := ""
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range words(text) {
 		switch {
 		case line == "":
 			line = word
@@ -49,6 +50,21 @@ func (s Style) Wrap(text string, indent int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// words splits text where a line may end.
+func words(text string) (words []string) {
+	for word := range strings.FieldsSeq(text) {
+		switch strings.TrimRight(word, ".,;:)") {
+		case "%", "h", "min", "s", "ms", "us":
+			if len(words) > 0 {
+				words[len(words)-1] += " " + word
+				continue
+			}
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 // IsTerminal reports whether a stream is a terminal.

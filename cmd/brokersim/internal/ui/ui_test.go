@@ -53,7 +53,7 @@ func TestWrap(t *testing.T) {
 		t.Errorf("style of a buffer: got %+v, want a width of %d and no terminal", style, WidthElsewhere)
 	}
 	style.Width = 12
-	if diff := cmp.Diff([]string{"a ä b c", "dd", "longer-than-the-line", "e"}, style.Wrap("a ä b c  dd\nlonger-than-the-line e", 4)); diff != "" {
+	if diff := cmp.Diff([]string{"a ä b c", "dd", "longer-than-the-line", "e of", "99.98 %;", "end"}, style.Wrap("a ä b c  dd\nlonger-than-the-line e of 99.98 %; end", 4)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }
