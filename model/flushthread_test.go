@@ -40,6 +40,8 @@ func TestFlushThread(t *testing.T) {
 			[]flush{{10_500 * ms, 10_510 * ms, 1}}},
 		{"a full file first, the next one at the next look", FlushTimed, 8 * page, []put{{100 * ms, 13 * page}}, 2000 * ms,
 			[]flush{{500 * ms, 510 * ms, 8 * page}, {1010 * ms, 1020 * ms, 13 * page}}},
+		{"a full file whatever is dirty of it", FlushTimed, 2 * page, []put{{100 * ms, 2*page + 10}}, 3000 * ms,
+			[]flush{{500 * ms, 510 * ms, 2 * page}}},
 		{"a put wakes it", FlushWoken, 1 << 20, []put{{100 * ms, 4 * page}, {200 * ms, 5 * page}}, 400 * ms,
 			[]flush{{100 * ms, 110 * ms, 4 * page}}},
 		{"a put during a flush has it look again at once", FlushWoken, 1 << 20, []put{{100 * ms, 4 * page}, {105 * ms, 8 * page}}, 400 * ms,

@@ -107,6 +107,40 @@ func TestBalance(t *testing.T) {
 	}
 }
 
+// TestRate follows wb_update_dirty_ratelimit: what a task may write a second
+// goes towards what the disk writes over what was made dirty, in small steps,
+// each 200 ms at most, and not after a quiet second.
+func TestRate(t *testing.T) {
+	_, c := idleCache(t, nil)
+	c.rate, c.balancedRate, c.stock = 25600, 25600, 14848 // above the setpoint
+	for _, p := range []struct{ tick, dirtied, ratio, rate, balanced int64 }{
+		{50, 10000, 888, 25600, 25600}, // not yet
+		// 30,000 more by tick 100: 100,000/s. The task's rate is 25600 * 888/1024 +
+		// 1 = 22201; balanced 22201 * 24414 / 100001 = 5420. The old balanced
+		// rate is no lower than the rate: no step.
+		{100, 30000, 888, 25600, 5420},
+		// 50,000/s: balanced 10840. Down to 22201 are 3399; 25600/6799 = 3, so an
+		// eighth of an eighth of them, rounded up: 53.
+		{200, 20000, 888, 25547, 10840},
+		{500, 0, 888, 25547, 10840}, // quiet for more than 1 s
+	} {
+		c.total += p.dirtied
+		c.updateRate(p.tick, p.ratio)
+		if c.rate != p.rate || c.balancedRate != p.balanced {
+			t.Errorf("at tick %d: rate %d, balanced %d; want %d, %d", p.tick, c.rate, c.balancedRate, p.rate, p.balanced)
+		}
+	}
+	// Below the setpoint, up: the least of the three is 11,000 above.
+	c.rate, c.balancedRate, c.stock = 1000, 12000, 12000
+	c.total += 1000
+	c.updateRate(600, 2048)
+	// 1000 pages in 100 ticks: 2500/s; the task's 2001; balanced 2001 * 24414 / 2501 = 19533.
+	// min(12000, 19533, 2001) - 1000 = 1001; 1000/2003 = 0: an eighth of it, 126.
+	if c.rate != 1126 {
+		t.Errorf("below the setpoint: rate %d, want 1126", c.rate)
+	}
+}
+
 // TestQuota: a task is looked at after its quota, after 8 pages while the limit
 // is exceeded, and when its processor has made many pages dirty.
 func TestQuota(t *testing.T) {
