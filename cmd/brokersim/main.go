@@ -7,7 +7,7 @@
 //	brokersim check FILE...    find every fault of scenario files
 //	brokersim init [NAME]      begin a scenario of one's own
 //	brokersim replay SCENARIO  recorded arrivals and stalls instead of drawn ones
-//	brokersim live SCENARIO    the same on the wall clock, over a real store
+//	brokersim live SCENARIO    on the wall clock, over a real store
 //	brokersim verify           the kernel against closed forms
 //	brokersim version
 //

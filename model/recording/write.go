@@ -20,6 +20,7 @@ type Run struct {
 	Config    *model.Config
 	Wall      model.WallClock
 	SyncFlush bool            // flushDiskType = SYNC_FLUSH
+	Delay     sim.Time        // added to each append, as it was
 	Attempts  []model.Attempt // by Seq
 	Sweeps    []model.SweepRecord
 	Stalls    []Stall
@@ -78,7 +79,7 @@ func (r *Run) writeSettings(w io.Writer) error {
 		},
 		StallsMs:      [][]float64{}, // stalls.csv has them
 		FreezesMs:     [][]float64{},
-		AppendDelayUs: float64(max(0, r.Config.Store.Delay-delayOvershoot)) / 1e3, // which Open adds
+		AppendDelayUs: float64(max(0, r.Delay-delayOvershoot)) / 1e3, // which Open adds
 		WallFracNs:    &frac,
 	})
 }

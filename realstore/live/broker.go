@@ -57,9 +57,9 @@ func (b *broker) interrupt() {
 
 // appended is what the hook saw of an append.
 type appended struct {
-	offset  int64
-	from    sim.Time
-	stalled bool
+	offset   int64
+	from, to sim.Time // what it was held for, if at all
+	stalled  bool
 }
 
 // newBroker draws all that is drawn and allocates all that a send needs.
@@ -283,7 +283,7 @@ func (b *broker) hookAppend(offset int64, _ int) {
 	now := b.clock.now()
 	end, stalled := b.appendStalls.End(now, now+b.cfg.Store.Delay)
 	b.clock.sleepUntil(end, &b.stop)
-	b.appends = append(b.appends, appended{offset, now, stalled})
+	b.appends = append(b.appends, appended{offset, now, b.clock.now(), stalled})
 }
 
 // sweeper is the thread that runs BrokerFastFailure.

@@ -434,8 +434,8 @@ for = "30ms"
 	if e.Config.Machine.WallPhase != cfg.Machine.WallPhase || rec.Wall.Phase != cfg.Machine.WallPhase {
 		t.Errorf("wall clock's part below a ms: recorded %v, the run's %v, the scenario's %v", e.Config.Machine.WallPhase, rec.Wall.Phase, cfg.Machine.WallPhase)
 	}
-	if d := e.Config.Store.Delay - cfg.Store.Delay; d < -sim.Microsecond || d > sim.Microsecond {
-		t.Errorf("delay: recorded %v, the scenario's %v", e.Config.Store.Delay, cfg.Store.Delay)
+	if d := e.Config.Store.Delay; d < cfg.Store.Delay || d != rec.Delay {
+		t.Errorf("delay: recorded %v, was %v, the scenario's %v", d, rec.Delay, cfg.Store.Delay)
 	}
 	where := map[model.StallWhere]int{}
 	for _, s := range e.Config.Stalls {

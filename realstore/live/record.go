@@ -37,14 +37,18 @@ type Record struct {
 	Wall        model.WallClock
 	End         sim.Time
 	Interrupted bool
-	Collections uint32 // of garbage, while it ran: each stops all threads
-	From, To    int64  // the run's messages in the commit log
+	Delay       sim.Time // of an append that met no stall, on average: store.delay and what a sleep takes longer
+	Collections uint32   // of garbage, while it ran: each stops all threads
+	From, To    int64    // the run's messages in the commit log
 }
 
 // record gathers what the threads have noted.
 func (b *broker) record(end sim.Time, collections uint32) *Record {
 	rec := &Record{
 		Rows: b.rows, Sweeps: b.sweeps, Wall: b.clock.wall, End: end, Interrupted: b.stop.Load(), Collections: collections,
+	}
+	if b.cfg.Store.Delay > 0 {
+		rec.Delay = meanDelay(b.appends, b.cfg.Store.Delay)
 	}
 	// A row's append is the one at its offset: the hook can't tell whose it is.
 	slices.SortFunc(b.appends, func(x, y appended) int { return cmp.Compare(x.offset, y.offset) })
@@ -56,7 +60,7 @@ func (b *broker) record(end sim.Time, collections uint32) *Record {
 		}
 		a := &b.appends[k]
 		r.App0 = a.from
-		if !a.stalled {
+		if !a.stalled && r.App1-a.from < rec.Delay+naturalStall {
 			continue
 		}
 		// Half-way from the append before: in a replay appends begin at slightly
@@ -72,6 +76,21 @@ func (b *broker) record(end sim.Time, collections uint32) *Record {
 	}
 	rec.sortStalls()
 	return rec
+}
+
+// naturalStall is from how much on an append that takes longer than its delay
+// counts as stalled, though nobody has injected it: by the unit of the rules.
+const naturalStall = sim.Millisecond
+
+// meanDelay is that of the appends that met no stall.
+func meanDelay(appends []appended, asked sim.Time) sim.Time {
+	var sum, n sim.Time
+	for _, a := range appends {
+		if held := a.to - a.from; !a.stalled && held < asked+naturalStall {
+			sum, n = sum+held, n+1
+		}
+	}
+	return sum / max(n, 1)
 }
 
 func (rec *Record) sortStalls() {
@@ -111,7 +130,7 @@ func (rec *Record) Ledger(cfg *model.Config, replication int, obs model.Observer
 // Write makes an experiment folder of the run, for replay --from; of an
 // interrupted one, of what was answered in order.
 func (rec *Record) Write(dir string, cfg *model.Config, replication int, syncFlush bool) error {
-	run := &recording.Run{Config: cfg, Wall: rec.Wall, SyncFlush: syncFlush, Sweeps: rec.Sweeps, Stalls: rec.Stalls}
+	run := &recording.Run{Config: cfg, Wall: rec.Wall, SyncFlush: syncFlush, Delay: rec.Delay, Sweeps: rec.Sweeps, Stalls: rec.Stalls}
 	keep := model.Observer{Attempt: func(a *model.Attempt) { run.Attempts = append(run.Attempts, *a) }}
 	if _, err := rec.Ledger(cfg, replication, keep, nil); err != nil {
 		return err
