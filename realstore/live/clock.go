@@ -41,6 +41,23 @@ func (c *clock) begin(ahead time.Duration, wall model.WallClock) {
 	c.wallMs = (c.origin.UnixNano() + int64(c.t0)) / int64(time.Millisecond)
 }
 
+// monotonicT0 is time 0 by CLOCK_MONOTONIC: of several readings of both clocks
+// the one that took least, as a thread may lose its core between the two.
+func (c *clock) monotonicT0() (t0 int64, err error) {
+	least := sim.MaxTime
+	for range 20 {
+		before := c.now()
+		n, err := monotonic()
+		if err != nil {
+			return 0, err
+		}
+		if after := c.now(); after-before < least {
+			least, t0 = after-before, n-int64(before+(after-before)/2)
+		}
+	}
+	return t0, nil
+}
+
 func (c *clock) now() sim.Time { return sim.Time(time.Since(c.origin) - c.t0) }
 
 // at turns sinceOrigin into the run's time.

@@ -59,7 +59,7 @@ func run(t *testing.T, ctx context.Context, scenario, dir string) (*Record, erro
 }
 
 const base = `
-duration = "1200ms"
+duration = "900ms"
 [broker]
 sendMessageThreadPoolNums = %d
 useReentrantLockWhenPutMessage = %t
@@ -208,15 +208,15 @@ func TestStalledAppendDoesNotStopTheSweeper(t *testing.T) {
 [[stall]]
 where = "append"
 at = "100ms"
-for = "800ms"
+for = "600ms"
 `, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.Stalls) != 1 {
+	stall := longest(rec, model.StallAppend)
+	if stall.To-stall.From < 600*sim.Millisecond {
 		t.Fatalf("stalls: %v", rec.Stalls)
 	}
-	stall := rec.Stalls[0]
 	sweeps, arrivals := 0, 0
 	for _, s := range rec.Sweeps {
 		if stall.From < s.Start && s.End < stall.To {
@@ -228,10 +228,20 @@ for = "800ms"
 			arrivals++
 		}
 	}
-	// 80 sweeps are due in it; a machine may be slow, but not that slow.
+	// 60 sweeps are due in it; a machine may be slow, but not that slow.
 	if sweeps < 20 || arrivals == 0 {
 		t.Errorf("during a stall of %v: %d sweeps, %d sends came and were swept", stall.To-stall.From, sweeps, arrivals)
 	}
+}
+
+// longest is the longest stall of its kind; a machine has some of its own.
+func longest(rec *Record, where model.StallWhere) (l recording.Stall) {
+	for _, s := range rec.Stalls {
+		if s.Where == where && s.To-s.From > l.To-l.From {
+			l = s
+		}
+	}
+	return l
 }
 
 // TestFreezeIsReal: while the process is stopped nothing of it happens.
@@ -246,10 +256,11 @@ for = "300ms"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rec.Stalls) != 1 || rec.Stalls[0].Where != model.StallProcess || rec.Stalls[0].To-rec.Stalls[0].From < 300*sim.Millisecond {
+	freeze := longest(rec, model.StallProcess)
+	if freeze.From < 200*sim.Millisecond || freeze.To < 500*sim.Millisecond {
 		t.Fatalf("stalls: %v", rec.Stalls)
 	}
-	from, to := rec.Stalls[0].From+100*sim.Millisecond, rec.Stalls[0].To // it may take a while to stop
+	from, to := freeze.From+100*sim.Millisecond, freeze.To // it may take a while to stop
 	in := func(at sim.Time) bool { return from < at && at < to }
 	for i := range rec.Rows {
 		if r := &rec.Rows[i]; in(r.Arrive) || in(r.Enq) || in(r.Deq) || in(r.Unlock) || in(r.Clean) {
@@ -441,7 +452,7 @@ for = "30ms"
 	for _, s := range e.Config.Stalls {
 		where[s.Where]++
 	}
-	if where[model.StallAppend] != 1 || where[model.StallProcess] != 1 || where[model.StallSweep] != 1 {
+	if where[model.StallAppend] < 1 || where[model.StallProcess] != 1 || where[model.StallSweep] != 1 {
 		t.Errorf("stalls: %+v", e.Config.Stalls)
 	}
 	for i, at := range e.Requests.Arrivals {
@@ -511,7 +522,7 @@ for = "300ms"
 			stored++
 		}
 	}
-	if told.attempts != len(rec.Rows) || told.sweeps < len(rec.Sweeps)-2 || told.stalls != 1 || told.locks != stored || told.length != 0 {
+	if told.attempts != len(rec.Rows) || told.sweeps < len(rec.Sweeps)-2 || told.stalls != len(rec.Stalls) || told.locks != stored || told.length != 0 {
 		t.Errorf("told of %+v; there were %d sends, %d sweeps, %d locks", told, len(rec.Rows), len(rec.Sweeps), stored)
 	}
 }

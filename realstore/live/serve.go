@@ -104,11 +104,10 @@ func (b *broker) serve(begun func(t0 int64) error) (*Record, error) {
 	from := b.store.MaxOffset()
 	var failed error
 	end, collections := b.run(func() {
-		now, err := monotonic()
-		if err == nil {
-			err = begun(now - int64(b.clock.now()))
+		var t0 int64
+		if t0, failed = b.clock.monotonicT0(); failed == nil {
+			failed = begun(t0)
 		}
-		failed = err
 	})
 	rec := b.record(end, collections)
 	rec.From, rec.To = from, b.store.MaxOffset()
