@@ -106,7 +106,7 @@ func (x *index) load(clean bool, checkpoint Checkpoint) error {
 	kept := true
 	for _, e := range es {
 		path := filepath.Join(x.dir, e.name)
-		if e.dir || !isIndexName(e.name) {
+		if !e.file() || !isIndexName(e.name) {
 			continue
 		}
 		if kept {

@@ -13,7 +13,7 @@ func inferIndexSize(v volume, dir string) (slots, entries int, ok bool) {
 		return 0, 0, false
 	}
 	for _, e := range es {
-		if e.dir || !isIndexName(e.name) {
+		if !e.file() || !isIndexName(e.name) {
 			continue
 		}
 		if e.size == indexBytes(defaultHashSlots, defaultIndexEntries) {

@@ -3,6 +3,7 @@ package realstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,8 +101,15 @@ func (d *Dir) Info() (Info, error) {
 	return in, nil
 }
 
+var errNoFile = errors.New("no regular file")
+
 // readSome reads up to n bytes of a file at an offset.
 func readSome(path string, at int64, n int) ([]byte, error) {
+	if fi, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", path, errNoFile)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -302,7 +310,8 @@ func (s *logScanner) search(f logFile, pos int64, deep bool) (zero bool, next in
 	if err != nil {
 		return false, -1, err
 	}
-	zero = zeros(head[:min(len(head), blankHead)])
+	// Fewer bytes than the file had when it was listed are no unwritten rest.
+	zero = int64(len(head)) >= min(f.size-pos, blankHead) && zeros(head[:min(len(head), blankHead)])
 	if !deep {
 		return zero, -1, nil
 	}
@@ -494,7 +503,7 @@ func openIndexFiles(dir string, slots, entries int) (*indexFiles, error) {
 	}
 	for _, e := range es {
 		path := filepath.Join(dir, e.name)
-		if e.dir || !isIndexName(e.name) {
+		if !e.file() || !isIndexName(e.name) {
 			x.strange = append(x.strange, path)
 			continue
 		}

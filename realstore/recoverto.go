@@ -144,7 +144,7 @@ func copyConfig(from, to string) error {
 		return err
 	}
 	for _, e := range es {
-		if e.dir || e.size > 64<<20 {
+		if !e.file() || e.size > 64<<20 {
 			continue
 		}
 		if err := copyFile(filepath.Join(to, "config", e.name), filepath.Join(from, "config", e.name), e.size, e.size); err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 )
 
 // Fault is something wrong with a store's files.
@@ -31,6 +32,9 @@ func (f Fault) String() string {
 type VerifyOptions struct {
 	MaxHashSlotNum, MaxIndexNum int // 0: found out from the files
 	MaxFaults                   int // kept in the report; 0 is 1000
+	// Progress, where set, is told now and then how far the log is read, in
+	// bytes. An error of it ends Verify with that error.
+	Progress func(done, total int64) error
 }
 
 // Report is what Verify found.
@@ -62,7 +66,7 @@ func (d *Dir) Verify(o VerifyOptions) (Report, error) {
 	if o.MaxFaults == 0 {
 		o.MaxFaults = 1000
 	}
-	v := &verifier{d: d, max: o.MaxFaults, queues: map[queueKey]*queueFiles{}}
+	v := &verifier{d: d, max: o.MaxFaults, queues: map[queueKey]*queueFiles{}, progress: o.Progress}
 	v.report.Files = len(d.files)
 	_, err := os.Stat(filepath.Join(d.path, abortName))
 	v.report.Clean = err != nil
@@ -73,7 +77,9 @@ func (d *Dir) Verify(o VerifyOptions) (Report, error) {
 	ix := &verifier{max: o.MaxFaults, idx: v.idx}
 	ixDone := make(chan error, 1)
 	go func() { ixDone <- ix.indexFiles() }()
-	err = v.log()
+	if err = v.log(); err != nil {
+		ix.stop.Store(true)
+	}
 	if err = errors.Join(err, <-ixDone); err != nil {
 		return v.report, err
 	}
@@ -98,6 +104,22 @@ type verifier struct {
 	keys    *indexReader
 	lastTS  int64
 	prev    prevKeys
+
+	progress func(done, total int64) error
+	told     int64 // what of the log progress knows of
+	stop     atomic.Bool
+}
+
+// progressBytes is how much of the log is read between two calls of Progress.
+const progressBytes = 16 << 20
+
+func (v *verifier) proceed(offset int64) error {
+	first, last := v.d.files[0], v.d.files[len(v.d.files)-1]
+	if offset -= first.base; v.progress == nil || offset < v.told+progressBytes {
+		return nil
+	}
+	v.told = offset
+	return v.progress(offset, last.base+last.size-first.base)
 }
 
 func (v *verifier) fault(file string, offset int64, format string, args ...any) {
@@ -186,6 +208,9 @@ func (v *verifier) log() error {
 	s := &logScanner{files: v.d.files, crc: true}
 	defer s.close()
 	err := s.run(ScanOptions{Resync: true}, func(offset int64, r *Record, d Defect) error {
+		if err := v.proceed(offset); err != nil {
+			return err
+		}
 		if r == nil {
 			v.logFault(offset, "%v", d)
 			return nil
@@ -333,7 +358,7 @@ func (v *verifier) queueEnds() error {
 			case i >= q.next:
 				v.fault(f.path, at, "entry %d after the queue's last message", i)
 			}
-			if q.next >= 0 && i >= q.next && e == (QueueEntry{}) {
+			if i >= q.next && e == (QueueEntry{}) {
 				if n, err := v.tail(f, i*queueEntryBytes-f.base); err != nil {
 					return err
 				} else if n >= 0 {
@@ -390,6 +415,9 @@ func (v *verifier) checkpoint() error {
 		if v.report.Clean && v.report.Messages > 0 {
 			v.notice(path, 0, "missing")
 		}
+		return nil
+	} else if errors.Is(err, errNoFile) {
+		v.fault(path, 0, "no regular file")
 		return nil
 	} else if err != nil {
 		return err

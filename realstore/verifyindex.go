@@ -10,6 +10,9 @@ import (
 // indexFiles verifies the index files, without the messages.
 func (v *verifier) indexFiles() error {
 	for i, f := range v.idx.files {
+		if v.stop.Load() {
+			return nil
+		}
 		if v.idx.slots == 0 {
 			v.fault(f.path, 0, "%d bytes: its numbers of slots and entries can't be found out", f.size)
 			continue

@@ -42,9 +42,11 @@ type mapping interface {
 
 type entry struct {
 	name string
-	size int64
+	size int64 // -1: neither a file nor a directory, but a pipe, say, whose open may hang
 	dir  bool
 }
+
+func (e entry) file() bool { return !e.dir && e.size >= 0 }
 
 // The fixed names under a store's root (StorePathConfigHelper).
 const (
@@ -118,7 +120,7 @@ func logFiles(v volume, dir string) (files []logFile, others []string, err error
 		return nil, nil, err
 	}
 	for _, e := range es {
-		if base, ok := parseFileName(e.name); ok && !e.dir {
+		if base, ok := parseFileName(e.name); ok && e.file() {
 			files = append(files, logFile{base, e.size, filepath.Join(dir, e.name)})
 		} else {
 			others = append(others, e.name)
@@ -139,13 +141,22 @@ func osList(dir string) ([]entry, error) {
 	es := make([]entry, 0, len(ds))
 	for _, d := range ds {
 		fi, err := d.Info()
+		if err == nil && fi.Mode()&os.ModeSymlink != 0 {
+			if to, err := os.Stat(filepath.Join(dir, d.Name())); err == nil {
+				fi = to
+			} // else it leads nowhere, and is no file
+		}
 		if err != nil {
 			if errors.Is(err, os.ErrNotExist) {
 				continue // gone since
 			}
 			return nil, err
 		}
-		es = append(es, entry{d.Name(), fi.Size(), d.IsDir()})
+		size := fi.Size()
+		if !fi.IsDir() && !fi.Mode().IsRegular() {
+			size = -1
+		}
+		es = append(es, entry{d.Name(), size, fi.IsDir()})
 	}
 	return es, nil
 }

@@ -44,7 +44,7 @@ func Fit(ctx context.Context, runs []*probe.Run, o Options) (*Result, error) {
 	f := newFitting(runs[:res.Fitted])
 	p, err := f.profile()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRuns, err)
+		return nil, err
 	}
 	p.Title = cmp.Or(o.Title, title(runs[0]))
 	res.Profile = p
@@ -152,9 +152,9 @@ func (f *fitting) profile() (*model.Profile, error) {
 	if len(f.before) > 0 {
 		lag = median(f.before)
 	}
-	calm, stalls := separate(f.all, usual, lag)
+	calm, stalls := separate(f.all, usual, lag, f.rate())
 	if len(calm) == 0 {
-		return nil, fmt.Errorf("each of %d appends was stalled", len(f.all))
+		return nil, fmt.Errorf("%w: each of %d appends was stalled", ErrRuns, len(f.all))
 	}
 	beyond := make([]float64, len(calm))
 	for i, o := range calm {
@@ -165,15 +165,19 @@ func (f *fitting) profile() (*model.Profile, error) {
 	p.PerRecord, p.PerByte = f.perEach, f.perByte
 	p.Ladder = f.ladder(calm)
 	if !slices.ContainsFunc(p.Ladder, func(r model.Rung) bool { return r.Crosses == model.CrossesNone }) {
-		return nil, fmt.Errorf("want at least %d appends that cross no boundary of 4 KiB: larger bodies can't be told from new pages", rungLeast)
+		return nil, fmt.Errorf("%w: want at least %d appends that cross no boundary of 4 KiB: bodies are too large, or appends too few", ErrRuns, rungLeast)
 	}
 	p.Stalls = f.stalls(stalls)
 	if err := f.flushes(p); err != nil {
 		return nil, err
 	}
 	f.others(p)
+	f.judgeLoad(p)
 	return p, nil
 }
+
+// rate is that of appends, per ns.
+func (f *fitting) rate() float64 { return float64(len(f.all)) / float64(f.span) }
 
 func (f *fitting) madeOn() model.MadeOn {
 	r := f.runs[0]
@@ -332,16 +336,20 @@ func (f *fitting) stalls(stalls [throttled + 1][]event) []model.Mechanism {
 			out = append(out, mechanism(stallNames[k], model.OnCPU, events, f.span))
 		}
 	}
+	return out
+}
+
+// judgeLoad warns where stall processes take much of the time.
+func (f *fitting) judgeLoad(p *model.Profile) {
 	load := 0.0
-	for _, m := range out {
+	for _, m := range p.Stalls {
 		if m.Every != nil {
 			load += m.Takes.Mean() / m.Every.Mean()
 		}
 	}
 	if load > 0.05 {
-		f.warn("stalls took %.0f %% of the time: those that overlapped count as one, and queues behind them are foretold too long rather than too short", load*100)
+		f.warn("stalls take %.0f %% of the time: the profile is that of a busy machine rather than of a disk, and the longest are shortened by as much because the model's overlap", load*100)
 	}
-	return out
 }
 
 // flushes takes what the flush thread's syncs took.
@@ -355,7 +363,7 @@ func (f *fitting) flushes(p *model.Profile) error {
 		lost += r.FlushesLost
 	}
 	if len(took) == 0 {
-		return errors.New("no flush was seen: probe for longer")
+		return fmt.Errorf("%w: no flush was seen: probe for longer", ErrRuns)
 	}
 	if lost > 0 {
 		f.warn("%d flushes were not kept", lost)

@@ -96,7 +96,7 @@ func config(p *model.Profile, f *fitting, r *probe.Run) (*model.Config, error) {
 		return variate.Must(variate.NewEmpirical(variate.Duration, ns))
 	}
 	return &model.Config{
-		Name: "calibrate", Seed: 1, Duration: arrivals[len(arrivals)-1] + 1,
+		Name: "calibrate", Seed: r.Settings.Seed, Duration: arrivals[len(arrivals)-1] + 1,
 		Broker:  settings,
 		Machine: model.Machine{Cores: 64, WallPhase: 0, SweepPhase: 0},
 		Costs: model.Costs{

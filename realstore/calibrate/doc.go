@@ -29,15 +29,14 @@
 // All others stay on their rungs: a folio of 2 MiB is slow by its position, the
 // first touch of a page that a flush has write-protected by its phase.
 //
-// A stall that begins while no append is under way is first noticed by the one
-// that comes: of its length, half the idle time before it is missing on
-// average, up to the 100 us that the pacer spins, and is added. Processes in
-// time are exponential where the intervals between their stalls pass for it
-// (Kolmogorov-Smirnov, 5 %), else they have the intervals' own quantiles.
-//
-// Processes in time go on while their resource is taken away, as in the model;
-// stalls that overlap are seen as one. Where they take more than 5 % of the
-// time that matters, and is warned of.
+// Processes in time are exponential where the intervals between their stalls
+// pass for it (Kolmogorov-Smirnov, 5 %), else they have the intervals' own
+// quantiles. A stall that begins while nothing is appended is seen shortened, or
+// not at all, by the append that comes: half the idle time before it is added,
+// and it counts for those as long that were missed, by the chance of an arrival
+// in time. Stalls that overlap are seen as one: where they take more than 2 %
+// of the time, they are made shorter and more, so that together they last as
+// long as was seen.
 //
 // # Tails
 //

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"brokersim/model"
-	"brokersim/sim"
 	"brokersim/sim/variate"
 )
 
@@ -16,37 +15,80 @@ type event struct {
 	from int64
 	ns   float64 // how long
 	in   bool    // a flush was under way
+
+	// weight is how many such stalls there were for each that was seen.
+	weight float64
 }
 
-// spun is how long before an instant the pacer of a probe is awake.
-const spun = int64(100 * sim.Microsecond)
-
 // separate divides the appends into those that tell about their rung and the
-// stalls of the others, by kind. usual is what a class holds the lock for, and
-// lag how late an append begins, without a stall.
-func separate(all []observation, usual func(*observation) float64, lag float64) (calm []*observation, stalls [throttled + 1][]event) {
+// stalls of the others, by kind. usual is what a class holds the lock for, lag
+// how late an append begins without a stall, rate that of appends per ns.
+func separate(all []observation, usual func(*observation) float64, lag, rate float64) (calm []*observation, stalls [throttled + 1][]event) {
+	gap := variate.Must(variate.NewExponential(variate.Duration, 1/rate))
 	for i := range all {
 		o := &all[i]
 		if o.late() {
-			hidden := float64(min(o.idle, spun)) / 2
-			stalls[preempted] = append(stalls[preempted], event{o.run, o.wanted, float64(o.before) - lag + hidden, o.inside})
+			e := event{o.run, o.wanted, float64(o.before) - lag, o.inside, 1}
+			if o.idle > 0 {
+				e.unhide(gap, float64(o.idle))
+			}
+			stalls[preempted] = append(stalls[preempted], e)
 		}
 		k := o.kind()
 		if k == onRung {
 			calm = append(calm, o)
 			continue
 		}
-		stalls[k] = append(stalls[k], event{o.run, o.lock, max(float64(o.hold)-usual(o), 0), o.inside})
+		stalls[k] = append(stalls[k], event{o.run, o.lock, max(float64(o.hold)-usual(o), 0), o.inside, 1})
 	}
 	return calm, stalls
 }
 
+// unhide makes up for what was not seen of a stall that began while nothing was
+// appended: on average half the idle time before it, up to that between two
+// appends. And for each one that was seen there were others as long that ended
+// before the next append, or left too little to be noticed.
+func (e *event) unhide(gap variate.Exponential, idle float64) {
+	e.ns += min(idle, gap.Mean()) / 2
+	e.weight = min(1/max(gap.CDF(e.ns-float64(slow)), 0.1), weightMost)
+}
+
+// weightMost keeps a guess about stalls that are hardly ever seen from
+// outweighing those that are.
+const weightMost = 4
+
 // mechanism makes a process in time of stalls, seen over so many ns.
 func mechanism(name string, on model.Resource, events []event, span int64) model.Mechanism {
-	m := model.Mechanism{Name: name, On: on, Table: table(lengths(events))}
-	mean := significant(float64(span)/float64(len(events)), 4)
+	// The model's stalls go on coming during one and queue up behind it; seen
+	// were only whole times of standing still. In a queue that works for the
+	// share rho of the time, those are 1/(1-rho) times as long as one stall, and
+	// begin in the rest of the time only (M/G/1).
+	took := 0.0
+	for _, e := range events {
+		took += e.ns
+	}
+	if idle := 1 - min(took/float64(span), 0.9); idle < 1-overlapLeast {
+		events = slices.Clone(events)
+		for i := range events {
+			events[i].ns *= idle
+		}
+		span = int64(float64(span) * idle)
+	}
+	m := model.Mechanism{Name: name, On: on, Table: lasting(events)}
+	weights := 0.0
+	for _, e := range events {
+		weights += e.weight
+	}
+	// A profile has no stalls more often than that; so many are its rungs'.
+	m.Every = intervals(events, max(float64(span)/weights, everyLeast))
+	return m
+}
+
+// intervals is the distribution of the times from one stall to the next, of
+// that mean.
+func intervals(events []event, mean float64) variate.Dist {
+	mean = significant(mean, 4)
 	exponential := variate.Must(variate.NewExponential(variate.Duration, mean))
-	m.Every = exponential
 	var gaps []float64
 	sum := 0.0
 	for i := 1; i < len(events); i++ {
@@ -57,25 +99,48 @@ func mechanism(name string, on model.Resource, events []event, span int64) model
 		}
 	}
 	if len(gaps) < gapsLeast || distance(gaps, exponential) <= 1.36/math.Sqrt(float64(len(gaps))) {
-		return m
+		return exponential
 	}
 	for i := range gaps { // the mean is that of the whole time
 		gaps[i] *= mean * float64(len(gaps)) / sum
 	}
 	slices.Sort(gaps)
-	m.Every = quantiles(gaps)
-	return m
+	return quantiles(gaps)
 }
+
+// overlapLeast is the share of the time from which on stalls that overlap
+// matter.
+const overlapLeast = 0.02
+
+// everyLeast is a little above the 1 ms of Profile.Check, for the rounding of
+// quantiles.
+const everyLeast = 1.05e6
 
 // gapsLeast is how many intervals it takes to doubt that they are exponential.
 const gapsLeast = 20
 
+// lengths are those of the stalls, the heavier ones several times.
 func lengths(events []event) []float64 {
-	ns := make([]float64, len(events))
-	for i := range events {
-		ns[i] = events[i].ns
+	const copies = 4 // of weight 1
+	heavy := slices.ContainsFunc(events, func(e event) bool { return e.weight != 1 })
+	var ns []float64
+	for _, e := range events {
+		n := 1
+		if heavy {
+			n = int(math.Round(e.weight * copies))
+		}
+		for range n {
+			ns = append(ns, e.ns)
+		}
 	}
 	return ns
+}
+
+// lasting is the table of the lengths of stalls.
+func lasting(events []event) model.Table {
+	t := table(lengths(events))
+	t.Count = int64(len(events))
+	return t
 }
 
 // distance is that of Kolmogorov and Smirnov; it sorts the sample.
@@ -104,7 +169,7 @@ func byPosition(name string, events []event, crossings [2]int64) []model.Mechani
 	}
 	make := func(name, while string, events []event, of int64) model.Mechanism {
 		share := significant(min(1, float64(len(events))/float64(max(of, 1))), 5)
-		return model.Mechanism{Name: name, On: model.OnDisk, Each: page, Share: share, While: while, Table: table(lengths(events))}
+		return model.Mechanism{Name: name, On: model.OnDisk, Each: page, Share: share, While: while, Table: lasting(events)}
 	}
 	outside := float64(len(apart[0])) / float64(max(crossings[0], 1))
 	inside := float64(len(apart[1])) / float64(max(crossings[1], 1))

@@ -423,11 +423,11 @@ at = "100ms"
 for = "250ms"
 [[stall]]
 where = "process"
-at = "800ms"
+at = "600ms"
 for = "50ms"
 [[stall]]
 where = "sweep"
-at = "900ms"
+at = "700ms"
 for = "30ms"
 `
 	rec, err := run(t, t.Context(), scenario, t.TempDir())
