@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -33,11 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 func serve(scenario, dir string) error {
-	cfg, o := config(scenario), Options{Dir: dir, FileSize: 1 << 20}
-	if n, ok := os.LookupEnv("LIVE_REPLICATION"); ok {
-		o.Replication, _ = strconv.Atoi(n)
-	}
-	return Serve(cfg, o, os.Stdin, os.Stdout)
+	return Serve(config(scenario), Options{Dir: dir, FileSize: 1 << 20}, os.Stdin, os.Stdout)
 }
 
 func config(text string) *model.Config {
@@ -55,6 +50,7 @@ func run(t *testing.T, ctx context.Context, scenario, dir string) (*Record, erro
 	}
 	cmd := exec.Command(os.Args[0], "serve", scenario, dir)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	return Run(ctx, cmd, config(scenario), 0, nil)
 }
 
