@@ -31,19 +31,19 @@ var changes = []struct {
 	since int
 	apply func(*traits)
 }{
-	{4<<16 | 0<<8 | 0, func(t *traits) {
+	{version(4, 0, 0), func(t *traits) {
 		*t = traits{putWakesFlush: true, secondFlushUnseen: true, propertiesEndInSeparator: true}
 	}},
-	{4<<16 | 8<<8 | 0, func(t *traits) { t.secondFlushUnseen = false }},
-	{4<<16 | 9<<8 | 1, func(t *traits) {
+	{version(4, 8, 0), func(t *traits) { t.secondFlushUnseen = false }},
+	{version(4, 9, 1), func(t *traits) {
 		t.reentrantLock, t.flushTimed, t.propertiesEndInSeparator = true, true, false
 	}},
-	{4<<16 | 9<<8 | 4, func(t *traits) { t.limitOnBody, t.indexCountsOccupiedSlots = true, true }},
-	{4<<16 | 9<<8 | 5, func(t *traits) { t.limitOnRecordToo = true }},
-	{5<<16 | 0<<8 | 0, func(t *traits) { t.syncFlushWithPool, t.abortHoldsPID, t.checkpointHasFlushOffsets = true, true, true }},
-	{5<<16 | 1<<8 | 0, func(t *traits) { t.recordV2 = true }},
-	{5<<16 | 2<<8 | 0, func(t *traits) { t.propertiesEndInSeparator = true }},
-	{5<<16 | 3<<8 | 2, func(t *traits) { t.putWakesFlush = false }},
+	{version(4, 9, 4), func(t *traits) { t.limitOnBody, t.indexCountsOccupiedSlots = true, true }},
+	{version(4, 9, 5), func(t *traits) { t.limitOnRecordToo = true }},
+	{version(5, 0, 0), func(t *traits) { t.syncFlushWithPool, t.abortHoldsPID, t.checkpointHasFlushOffsets = true, true, true }},
+	{version(5, 1, 0), func(t *traits) { t.recordV2 = true }},
+	{version(5, 2, 0), func(t *traits) { t.propertiesEndInSeparator = true }},
+	{version(5, 3, 2), func(t *traits) { t.putWakesFlush = false }},
 }
 
 // traitsOf returns the traits of a release, "4.9.4" say.
@@ -64,7 +64,10 @@ func traitsOf(release string) (traits, error) {
 	return t, nil
 }
 
-// parseRelease turns "4.9.4" into 4<<16 | 9<<8 | 4, which compares as releases do.
+// version is a release as a number that compares as releases do.
+func version(major, minor, patch int) int { return major<<16 | minor<<8 | patch }
+
+// parseRelease turns "4.9.4" into version(4, 9, 4).
 func parseRelease(s string) (int, error) {
 	v, rest, parts := 0, s, 0
 	for more := true; more; parts++ {
