@@ -74,9 +74,16 @@ func (q *consumeQueue) load() error {
 	for i, f := range files {
 		if f.size != q.fileBytes || f.base%q.fileBytes != 0 || f.base != files[0].base+int64(i)*q.fileBytes {
 			// A file of another length can be the trace of a crash or of another
-			// setting: the queue is made again from the log.
-			return q.dropFrom(files, 0)
+			// setting: from there on the queue is made again from the log.
+			if err := q.dropFrom(files, i); err != nil {
+				return err
+			}
+			files = files[:i]
+			break
 		}
+	}
+	if len(files) == 0 {
+		return nil
 	}
 	from := max(0, len(files)-3)
 	q.count = files[from].base / queueEntryBytes

@@ -94,10 +94,11 @@ type index struct {
 	filled func(endTimestamp int64) error
 }
 
-// load takes over the index files of a store. After a crash (clean false) only
-// files that are full, and whose last timestamp the checkpoint vouches for, are
-// kept: the others may be torn, and are made again from where the kept ones end.
-func (x *index) load(clean bool, checkpoint Checkpoint) error {
+// load takes over the index files of a store whose log ends at end. After a
+// crash (clean false) only files that are full, whose last timestamp the
+// checkpoint vouches for, and whose messages the log still has, are kept: the
+// others may be torn, and are made again from where the kept ones end.
+func (x *index) load(clean bool, checkpoint Checkpoint, end int64) error {
 	es, err := x.v.list(x.dir)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (x *index) load(clean bool, checkpoint Checkpoint) error {
 			continue
 		}
 		if kept {
-			kept, err = x.adopt(path, e, clean, checkpoint)
+			kept, err = x.adopt(path, e, clean, checkpoint, end)
 			if err != nil {
 				return err
 			}
@@ -126,7 +127,7 @@ func (x *index) load(clean bool, checkpoint Checkpoint) error {
 	return nil
 }
 
-func (x *index) adopt(path string, e entry, clean bool, checkpoint Checkpoint) (bool, error) {
+func (x *index) adopt(path string, e entry, clean bool, checkpoint Checkpoint, end int64) (bool, error) {
 	if e.size != indexBytes(x.slots, x.entries) {
 		return false, nil
 	}
@@ -138,7 +139,7 @@ func (x *index) adopt(path string, e entry, clean bool, checkpoint Checkpoint) (
 	n := int(h.IndexCount)
 	ok := n >= 0 && n <= x.entries && h.EndPhyOffset >= x.lastEnd && (n <= 1 || h.EndPhyOffset >= h.BeginPhyOffset)
 	if !clean {
-		ok = ok && n == x.entries && h.EndTimestamp <= checkpoint.IndexMsgTimestamp
+		ok = ok && n == x.entries && h.EndTimestamp <= checkpoint.IndexMsgTimestamp && h.EndPhyOffset < end
 	}
 	if !ok {
 		return false, m.close()

@@ -107,13 +107,18 @@ func (p *powerRun) run(n int) {
 				p.t.Errorf("life %d, %d messages before: %v", p.life, before, err)
 				return
 			}
+			// What recovery has read it has also synced.
 			p.want, p.acked, p.synced = p.want[:k], k, k
 		}
 		p.next = nil
 		for i := 0; i < n && p.next == nil; i++ {
 			p.step(i)
 		}
-		if p.next == nil {
+		switch {
+		case p.next != nil:
+		case p.rnd.IntN(2) == 0: // the process is killed, and the machine goes on
+			p.next, p.nextSynced = p.vol, p.synced
+		default:
 			p.next, _ = p.vol.image(p.rnd, 0.5)
 			p.nextSynced = p.synced
 		}

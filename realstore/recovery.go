@@ -222,7 +222,7 @@ func (s *Store) recover() error {
 		}
 	}
 	if s.idx != nil {
-		if err := s.idx.load(clean, ck); err != nil {
+		if err := s.idx.load(clean, ck, end); err != nil {
 			return err
 		}
 	}
@@ -230,6 +230,17 @@ func (s *Store) recover() error {
 		return err
 	}
 	s.recovery.End = end
+	if !clean {
+		// A process that was killed leaves pages that the disk has not got yet. The
+		// checkpoint vouches for what lies before the scan.
+		for _, f := range *s.files.Load() {
+			if f.base >= s.recovery.From {
+				if err := f.m.sync(0, f.size); err != nil {
+					return err
+				}
+			}
+		}
+	}
 
 	from := int64(0)
 	if len(files) > 0 {
@@ -244,7 +255,15 @@ func (s *Store) recover() error {
 	if s.idx != nil && s.idx.lastEnd < from && !clean {
 		from = s.idx.lastEnd
 	}
-	if err := s.redispatch(max(from, s.MinOffset()), queuesFrom, end); err != nil {
+	err = s.redispatch(max(from, s.MinOffset()), queuesFrom, end)
+	if errors.Is(err, errQueueGap) {
+		// A queue lacks more than what was scanned: all of them from the start.
+		for _, q := range *s.queues.all.Load() {
+			q.cq.rebuilt = false
+		}
+		err = s.redispatch(s.MinOffset(), s.MinOffset(), end)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.trimQueues(); err != nil {
@@ -342,39 +361,39 @@ func (s *Store) makeAbort() error {
 // it in its own becomes zero, so that nothing of it can come back.
 func (s *Store) cut(end int64) error {
 	files := *s.files.Load()
-	keep := files
-	for i, f := range files {
-		switch {
-		case f.end() <= end:
-		case f.base < end || f.base == end && i == 0:
-			at := end - f.base
-			if tail := f.m.data()[at:]; !zeros(tail) {
-				clear(tail)
-				if err := f.m.sync(int(at), len(tail)); err != nil {
-					return err
-				}
-			}
-			f.setPositions(at)
-			s.cur = f
-		default:
-			if len(keep) == len(files) {
-				keep = files[:i:i]
-			}
-			s.recovery.Removed++
-			if err := errors.Join(f.m.close(), s.v.remove(f.path)); err != nil {
-				return err
-			}
+	keep := len(files)
+	for ; keep > 0; keep-- {
+		if f := files[keep-1]; f.base < end || f.base == end && keep == 1 {
+			break
 		}
 	}
-	s.files.Store(&keep)
-	for _, f := range keep {
+	// From the last backwards, each for good before the next: a gap in the log
+	// would look like damage.
+	for i := len(files) - 1; i >= keep; i-- {
+		s.recovery.Removed++
+		if err := errors.Join(files[i].m.close(), s.v.remove(files[i].path), s.v.syncDir(filepath.Join(s.dir, commitLogDir))); err != nil {
+			return err
+		}
+	}
+	files = files[:keep:keep]
+	s.files.Store(&files)
+	for _, f := range files {
 		f.wroteTime.Store(s.lastTime)
 		f.committedTime.Store(s.lastTime)
 	}
-	if s.recovery.Removed == 0 {
+	if keep == 0 || files[keep-1].end() <= end {
 		return nil
 	}
-	return s.v.syncDir(filepath.Join(s.dir, commitLogDir))
+	f := files[keep-1]
+	at := end - f.base
+	f.setPositions(at)
+	s.cur = f
+	tail := f.m.data()[at:]
+	if zeros(tail) {
+		return nil
+	}
+	clear(tail)
+	return f.m.sync(int(at), len(tail))
 }
 
 func (s *Store) loadQueues() error {
@@ -407,6 +426,8 @@ func (s *Store) queuesEnd() (int64, error) {
 	return end, nil
 }
 
+var errQueueGap = errors.New("queue lacks entries")
+
 // redispatch brings the messages in [from, end) into the index, and those from
 // queuesFrom on into the queues. The first message of a queue says how many were
 // before it: what the queue holds beyond them may be torn, and is written again.
@@ -427,7 +448,7 @@ func (s *Store) redispatch(from, queuesFrom, end int64) error {
 			from = f.end()
 			continue
 		}
-		if err := s.redispatchOne(&r, from >= queuesFrom); err != nil {
+		if err := s.redispatchOne(&r, from >= queuesFrom, queuesFrom > s.MinOffset()); err != nil {
 			return err
 		}
 		from += int64(n)
@@ -435,7 +456,9 @@ func (s *Store) redispatch(from, queuesFrom, end int64) error {
 	return nil
 }
 
-func (s *Store) redispatchOne(r *Record, queues bool) error {
+// redispatchOne brings one message into its queue, if queues is set, and into
+// the index. gaps says that a queue must not begin with this message.
+func (s *Store) redispatchOne(r *Record, queues, gaps bool) error {
 	if !topicIsSafe(r.Topic) {
 		s.recovery.Unqueueable++
 		return nil
@@ -445,6 +468,9 @@ func (s *Store) redispatchOne(r *Record, queues bool) error {
 	if queues {
 		if queued(r.SysFlag) {
 			cq := s.queues.ofBytes(r.Topic, r.QueueID).cq
+			if gaps && r.QueueOffset > cq.count {
+				return errQueueGap
+			}
 			if !cq.rebuilt {
 				cq.rebuilt = true
 				if err := cq.truncate(r.QueueOffset); err != nil {

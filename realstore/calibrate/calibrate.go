@@ -46,7 +46,7 @@ func Fit(ctx context.Context, runs []*probe.Run, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Title = cmp.Or(o.Title, title(runs[0]))
+	p.Title = cmp.Or(o.Title, title(runs))
 	res.Profile = p
 	res.Warnings = f.warnings
 	if len(runs) > 1 {
@@ -56,6 +56,9 @@ func Fit(ctx context.Context, runs []*probe.Run, o Options) (*Result, error) {
 			return nil, err
 		}
 		for _, fit := range p.Fit {
+			if strings.HasSuffix(fit.Quantity, Themselves) {
+				continue
+			}
 			if last := fit.Ratios[len(fit.Ratios)-1].P; last < 0.999 {
 				res.warn("%s: the run held out is too short for more than p%g (%d appends, p99.9 wants %d)",
 					fit.Quantity, significant(last*100, 6), len(held.Samples), probe.Beyond*1000)
@@ -402,9 +405,10 @@ func (f *fitting) others(p *model.Profile) {
 	}
 }
 
-func title(r *probe.Run) string {
+func title(runs []*probe.Run) string {
+	r := runs[0]
 	disturbed := "other programs at work"
-	if len(r.Warnings) == 0 {
+	if !slices.ContainsFunc(runs, func(r *probe.Run) bool { return r.OtherLoad() > probe.OtherLoadMost }) {
 		disturbed = "nothing else at work"
 	}
 	return fmt.Sprintf("%s on %s, %s, %s flush, %g appends/s, %s",

@@ -29,8 +29,8 @@ func TestSameBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		texts[i] = res.Profile.Encode()
-		if res.Fitted != 1 || res.HeldOut != 2 || len(res.Profile.Fit) != 2 {
-			t.Errorf("got %d runs fitted, run %d held out, %d fits; want 1, 2, 2", res.Fitted, res.HeldOut, len(res.Profile.Fit))
+		if res.Fitted != 1 || res.HeldOut != 2 || len(res.Profile.Fit) != 4 {
+			t.Errorf("got %d runs fitted, run %d held out, %d fits; want 1, 2, 4", res.Fitted, res.HeldOut, len(res.Profile.Fit))
 		}
 	}
 	if !bytes.Equal(texts[0], texts[1]) {

@@ -15,6 +15,10 @@ import (
 // timed is a time with the instant it belongs to.
 type timed struct{ at, ns int64 }
 
+// Themselves ends the name of a quantity that the fitted runs, rather than the
+// profile, foretell: no profile can be expected to do better.
+const Themselves = ", fitted runs"
+
 // foretelling is how often the modelled store goes through a run.
 const foretelling = 3
 
@@ -22,13 +26,19 @@ const foretelling = 3
 func compare(ctx context.Context, p *model.Profile, f *fitting, r *probe.Run) ([]model.Fit, error) {
 	// An append counts from when it was wanted: whether a stall takes the
 	// processor just before it or within makes no difference then.
-	var appends, sojourns [2][]timed // measured, foretold
-	free := int64(0)                 // since when the thread is
-	for i := range r.Samples {
-		s := &r.Samples[i]
-		appends[0] = append(appends[0], timed{s.Intended, s.Unlock - max(s.Intended, free)})
-		sojourns[0] = append(sojourns[0], timed{s.Intended, s.Unlock - s.Intended})
-		free = s.End
+	var appends, sojourns [3][]timed // measured, foretold, measured of the fitted runs
+	measured := func(in int, r *probe.Run, begin int64) {
+		free := int64(0) // since when the thread is
+		for i := range r.Samples {
+			s := &r.Samples[i]
+			appends[in] = append(appends[in], timed{begin + s.Intended, s.Unlock - max(s.Intended, free)})
+			sojourns[in] = append(sojourns[in], timed{begin + s.Intended, s.Unlock - s.Intended})
+			free = s.End
+		}
+	}
+	measured(0, r, 0)
+	for i, fitted := range f.runs {
+		measured(2, fitted, int64(i)*r.Settings.DurationNs)
 	}
 	cfg, err := config(p, f, r)
 	if err != nil {
@@ -51,9 +61,14 @@ func compare(ctx context.Context, p *model.Profile, f *fitting, r *probe.Run) ([
 		}
 	}
 	against := fmt.Sprintf("run %d, not fitted", r.Number)
-	fits := []model.Fit{agreement("append", against, appends[0], appends[1], span)}
+	fits := []model.Fit{
+		agreement("append", against, appends[0], appends[1], span),
+		agreement("append"+Themselves, against, appends[0], appends[2], span),
+	}
 	if r.Settings.Flush != "sync" { // the model's appends don't wait for the disk
-		fits = append(fits, agreement("sojourn", against, sojourns[0], sojourns[1], span))
+		fits = append(fits,
+			agreement("sojourn", against, sojourns[0], sojourns[1], span),
+			agreement("sojourn"+Themselves, against, sojourns[0], sojourns[2], span))
 	}
 	return fits, nil
 }

@@ -52,7 +52,9 @@
 // is given its arrivals, and the times under the lock and from intended to
 // unlocked are compared: Kolmogorov-Smirnov distance, Wasserstein distance over
 // the mean, and ratios of quantiles with intervals by a bootstrap of blocks of
-// time of both, since neighbours are not independent.
+// time of both, since neighbours are not independent. The same is told of the
+// fitted runs themselves: how far one run is from another is as near as a
+// profile can be expected to come.
 //
 // The same runs give the same bytes.
 package calibrate

@@ -154,11 +154,18 @@ func (r *Run) summarise() {
 // Above these the figures are those of a disturbed machine.
 const (
 	stealMost       = 0.01 // of all processors' time
-	otherLoadMost   = 0.10 // of one processor
+	OtherLoadMost   = 0.10 // of one processor
 	pressureMost    = 0.10 // of the run
-	lateMost        = 0.1  // of the mean interval between appends, at p99
+	lateMost        = 0.25 // of the mean interval between appends, at p99
+	lateLeast       = 50 * sim.Microsecond
 	utilisationMost = 0.7
 )
+
+// OtherLoad is how many processors other programs used during the run.
+func (r *Run) OtherLoad() float64 {
+	d := r.After.since(r.Before)
+	return float64(d.CPUBusyNs-d.OwnNs) / float64(max(d.AtNs, 1))
+}
 
 // judge says why the figures might not be trusted.
 func (r *Run) judge(late int64) []string {
@@ -170,7 +177,7 @@ func (r *Run) judge(late int64) []string {
 	if steal := float64(d.StealNs) / wall / cpus; steal > stealMost {
 		say("the host took %.1f %% of the processors' time (steal)", steal*100)
 	}
-	if other := float64(d.CPUBusyNs-d.OwnNs) / wall; other > otherLoadMost {
+	if other := r.OtherLoad(); other > OtherLoadMost {
 		say("other programs used %.2f of %d processors", other, r.Environment.CPUs)
 	}
 	if own := float64(d.OwnNs) / wall; r.Environment.CPUs < 2 && own > 0.5 {
@@ -187,7 +194,7 @@ func (r *Run) judge(late int64) []string {
 		}
 	}
 	// Appends behind another are not the pacer's fault.
-	if interval := 1e9 / r.Settings.Rate; float64(late) > max(lateMost*interval, float64(20*sim.Microsecond)) {
+	if interval := 1e9 / r.Settings.Rate; float64(late) > max(lateMost*interval, float64(lateLeast)) {
 		say("the pacer was late: 99 %% of its wake-ups within %v, intervals are %v on average", time.Duration(late).Round(time.Microsecond), time.Duration(interval).Round(time.Microsecond))
 	}
 	if u := r.Summary.Utilisation; u > utilisationMost {
