@@ -247,22 +247,34 @@ func (c *calibration) print(w io.Writer, r *calibrate.Result) error {
 		t.Row(x.Name, numeral.Count(x.Count), spoken(x.P50), spoken(x.P99), spoken(float64(x.Cap)), note)
 	}
 	t.Write(out, 0, style.Width)
-	if len(p.Fit) > 0 {
-		fmt.Fprintln(out)
-		t := ui.NewTable("", "", ">foretold/measured", "95 % interval")
-		for _, fit := range p.Fit {
-			name := fit.Quantity
-			for _, q := range fit.Ratios {
-				t.Row(name, fmt.Sprintf("p%.6g", q.P*100), numeral.Digits(q.Ratio), numeral.Range(q.Lo, q.Hi))
-				name = ""
-			}
-			t.Row("", "KS "+numeral.Digits(fit.KS)+", Wasserstein "+numeral.Digits(fit.Wasserstein)+" of the mean")
-		}
-		t.Write(out, 0, style.Width)
-	}
+	printFit(out, style, p.Fit)
 	fmt.Fprintf(out, "wrote %s\n\n", c.to)
 	fmt.Fprintln(out, ui.Command("brokersim", "run", "incident-208ms", "--set", "store.profile="+filepath.ToSlash(c.to)))
 	return out.Flush()
+}
+
+// printFit is a table of how the profile, and the fitted runs themselves,
+// foretell the run that was not fitted.
+func printFit(out io.Writer, style ui.Style, fits []model.Fit) {
+	if len(fits) == 0 {
+		return
+	}
+	heads := []string{"foretold/measured"}
+	for _, q := range fits[0].Ratios {
+		heads = append(heads, fmt.Sprintf(">p%.6g", q.P*100))
+	}
+	t := ui.NewTable(append(heads, ">KS", ">W1/mean")...)
+	for _, fit := range fits {
+		values, bounds := []string{fit.Quantity}, []string{"  95 % interval"}
+		for _, q := range fit.Ratios {
+			values = append(values, numeral.Digits(q.Ratio))
+			bounds = append(bounds, numeral.Digits(q.Lo)+"–"+numeral.Digits(q.Hi))
+		}
+		t.Row(append(values, numeral.Digits(fit.KS), numeral.Digits(fit.Wasserstein))...)
+		t.Row(bounds...)
+	}
+	fmt.Fprintln(out)
+	t.Write(out, 0, style.Width)
 }
 
 func spoken(ns float64) string { return nanoseconds(variate.Round(ns)) }
