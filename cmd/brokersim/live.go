@@ -115,7 +115,7 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
 		config:   &sc.Config,
 		expects:  sc.Expects,
-		warnings: sc.Warnings,
+		warnings: slices.Concat(sc.Warnings, live.Warnings(&sc.Config, l.syncFlush)),
 		repeat:   l.repeat(sc.Config.Seed, l.command(args[0])...),
 	}
 	var records []*live.Record

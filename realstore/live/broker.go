@@ -111,6 +111,21 @@ func Check(cfg *model.Config) error {
 	return errors.Join(faults...)
 }
 
+// Warnings say what a live run makes of a configuration that isn't quite what
+// it says.
+func Warnings(cfg *model.Config, syncFlush bool) (warnings []string) {
+	if len(cfg.Neighbours) > 0 {
+		warnings = append(warnings, "[[neighbour]]: nobody writes beside a live run but who does so on this machine")
+	}
+	if cfg.Store.PageCache != nil || cfg.Store.Profile != nil {
+		warnings = append(warnings, "[store]: the page cache and the profile are the model's; the live store is this machine's")
+	}
+	if traits, err := model.TraitsOf(cfg.Broker.Release); err == nil && traits.PipelinedPut && syncFlush {
+		warnings = append(warnings, "release "+cfg.Broker.Release+" takes the next send while one waits for the disk: here the send thread waits")
+	}
+	return warnings
+}
+
 // warmups is how many messages go the way of a send before the run, so that its
 // first is not the process's first.
 const warmups = 64

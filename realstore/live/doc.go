@@ -35,7 +35,8 @@
 // Record.Collections tells if it happened all the same.
 //
 // An append stall sleeps in the store's hook, under the put lock; a sweep stall
-// holds the sweeper before a sweep.
+// holds the sweeper before a sweep. An append that takes 1 ms longer than it was
+// asked to counts as stalled too: those are the machine's own.
 //
 // # What is left behind
 //
