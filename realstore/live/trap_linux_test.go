@@ -78,7 +78,7 @@ func faultFor(d time.Duration) {
 	time.AfterFunc(d, func() { over.Store(true) })
 	// The bound is for the case that the world has been stopped, and with it
 	// the timer.
-	for i := 0; i < 5e9 && !over.Load(); i++ {
+	for i := int64(0); i < 5e9 && !over.Load(); i++ {
 	}
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil); err != nil {
 		panic(err)
