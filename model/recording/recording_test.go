@@ -36,68 +36,37 @@ func replayDir(t *testing.T, dir string) *Agreement {
 func TestTraces(t *testing.T) {
 	percent := func(k, n int64) float64 { return 100 * float64(k) / float64(max(n, 1)) }
 	var pooled, swept Agreement
-	for _, c := range []struct {
-		dir      string
-		sameMin  float64 // percent of requests with the recorded outcome
-		shareMax float64 // points by which a share of outcomes may differ
-		pool     bool    // counts in the pooled figures
-		sweeps   bool    // counts in the pooled figures of period and size
-	}{
-		{"E1", 99.9, 0.1, true, false},
-		{"E3", 99.9, 0.1, true, true},
-		{"E5", 99.9, 0.1, true, true},
-		{"E7", 99.9, 0.1, true, true},
-		{"E9", 99.9, 0.1, true, true},
-		{"E13", 99.7, 0.3, true, true},
-		{"E23", 92, 1, false, false},
-		{"E25", 97, 2, false, false},
-	} {
-		t.Run(c.dir, func(t *testing.T) {
-			a := replayDir(t, "testdata/"+c.dir)
+	for _, c := range Traces {
+		if c.SameLeast == 0 {
+			continue // TestOthersAreReported
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			a := replayDir(t, "testdata/"+c.Name)
 			t.Logf("same outcome %.3f %% of %d; alike %d of %d rejected by either; period within 1 ms %d, size equal %d of %d swept in both",
 				percent(a.SameOutcome, a.Scored), a.Scored, a.AlikeInBoth, a.RejectedInEither, a.PeriodWithin1ms, a.SizeEqual, a.RejectedInBoth)
-			if got := percent(a.SameOutcome, a.Scored); got < c.sameMin {
-				t.Errorf("same outcome: got %.3f %%, want at least %v %%", got, c.sameMin)
+			if got := percent(a.SameOutcome, a.Scored); got < c.SameLeast {
+				t.Errorf("same outcome: got %.3f %%, want at least %v %%", got, c.SameLeast)
 			}
-			for outcome, d := range shareDifferences(a) {
-				if d > c.shareMax || d < -c.shareMax {
-					t.Errorf("share of %s: simulated less recorded is %.2f points, want within %v", outcome, d, c.shareMax)
+			for _, d := range a.Shares() {
+				if d.Points > c.ShareMost || d.Points < -c.ShareMost {
+					t.Errorf("share of %s: simulated less recorded is %.2f points, want within %v", d.Outcome, d.Points, c.ShareMost)
 				}
 			}
-			if c.pool {
+			if c.Pooled {
 				pooled.Add(a)
 			}
-			if c.sweeps {
+			if c.Swept {
 				swept.Add(a)
 			}
 		})
 	}
-	for _, c := range []struct {
-		what     string
-		got, min float64
-	}{
-		{"same outcome", percent(pooled.SameOutcome, pooled.Scored), 99.95},
-		{"of those rejected by either, the same kind in both", percent(pooled.AlikeInBoth, pooled.RejectedInEither), 98},
-		{"period within 1 ms", percent(swept.PeriodWithin1ms, swept.RejectedInBoth), 95},
-		{"size of queue equal", percent(swept.SizeEqual, swept.RejectedInBoth), 92},
-	} {
-		t.Logf("pooled: %s: %.3f %%", c.what, c.got)
-		if c.got < c.min {
-			t.Errorf("pooled: %s: got %.3f %%, want at least %v %%", c.what, c.got, c.min)
+	for _, f := range PooledFigures(&pooled, &swept) {
+		got := percent(f.K, f.N)
+		t.Logf("pooled: %s: %.3f %%", f.What, got)
+		if got < f.Least {
+			t.Errorf("pooled: %s: got %.3f %%, want at least %v %%", f.What, got, f.Least)
 		}
 	}
-}
-
-// shareDifferences returns, by outcome, the simulated share less the recorded
-// one, in points.
-func shareDifferences(a *Agreement) map[string]float64 {
-	d := map[string]float64{}
-	for _, c := range a.Confusion {
-		share := 100 * float64(c.Count) / float64(a.Scored)
-		d[c.Simulated] += share
-		d[c.Recorded] -= share
-	}
-	return d
 }
 
 // TestStarvedSweeper: under 32 threads that spin on 2 cores a sweep is now and
