@@ -306,3 +306,21 @@ func TestTraceFile(t *testing.T) {
 	}()
 	f.Start(nil)
 }
+
+// What a caller that sizes a run needs to know of a process is what was given.
+func TestAccessors(t *testing.T) {
+	segments := []Segment{{0, 43}, {4 * sim.Second, 3000}, {5 * sim.Second, 0}}
+	if diff := gocmp.Diff(segments, Must(NewPiecewise(segments)).Segments()); diff != "" {
+		t.Errorf("segments (-want +got):\n%s", diff)
+	}
+	states := []MMPPState{{"low", 20, sim.Second}, {"high", 400, sim.Millisecond}}
+	if diff := gocmp.Diff(states, Must(NewMMPP(states)).States()); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff([]sim.Time{1, 5}, Must(NewTrace([]sim.Time{1, 5})).Instants()); diff != "" {
+		t.Errorf("instants (-want +got):\n%s", diff)
+	}
+	if got := Must(NewDeterministicRate(43, 7)).Phase(); got != 7 {
+		t.Errorf("phase: got %d, want 7", got)
+	}
+}

@@ -35,6 +35,9 @@ func NewDeterministicEvery(interval, phase sim.Time) (Deterministic, error) {
 	return Deterministic{every: interval, phase: phase}, c.err()
 }
 
+// Phase returns the instant of the first arrival.
+func (a Deterministic) Phase() sim.Time { return a.phase }
+
 // Rate implements Arrivals.
 func (a Deterministic) Rate() float64 {
 	if a.every != 0 {

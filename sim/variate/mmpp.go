@@ -56,6 +56,9 @@ func isName(s string) bool {
 	return s != ""
 }
 
+// States returns the states in order; the caller must not change them.
+func (a MMPP) States() []MMPPState { return a.states }
+
 // Rate implements Arrivals.
 func (a MMPP) Rate() float64 {
 	var arrivals float64

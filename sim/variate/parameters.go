@@ -2,6 +2,7 @@ package variate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,9 @@ type parameters struct {
 	begun  int // faults when it began
 	byName map[string]*arg
 	names  []string
+	// bad are names whose values could not be read: what is missing or at
+	// fault itself is not held against its bounds as well.
+	bad map[string]bool
 	// meant are names that something misspelt or misplaced may stand for;
 	// they are not also reported as missing.
 	meant map[string]bool
@@ -20,7 +24,8 @@ type parameters struct {
 // parameters files the call's arguments by key and reports what is not
 // key=value, unknown or twice there.
 func (f *faults) parameters(call *node, names ...string) *parameters {
-	p := &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}, names: names, meant: map[string]bool{}}
+	p := &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}, names: names, bad: map[string]bool{}, meant: map[string]bool{}}
+	all := strings.Join(p.known(), ", ")
 	for i := range call.args {
 		a := &call.args[i]
 		f.plain(call, a)
@@ -28,7 +33,7 @@ func (f *faults) parameters(call *node, names ...string) *parameters {
 		case a.key.text != "":
 			p.file(a.key.text, a)
 		case a.weight.text == "":
-			f.add(a.start(), a.end(), "%s: want name=value with a name of %s, got %q", call.text, strings.Join(names, ", "), shorten(a.value.text))
+			f.add(a.start(), a.end(), "%s: want name=value with a name of %s, got %q", call.text, all, shorten(a.value.text))
 			fallthrough
 		default:
 			for _, name := range names {
@@ -41,8 +46,12 @@ func (f *faults) parameters(call *node, names ...string) *parameters {
 
 // unnamed watches over a call whose arguments are not parameters.
 func (f *faults) unnamed(call *node) *parameters {
-	return &parameters{faults: f, call: call, begun: len(f.list)}
+	return &parameters{faults: f, call: call, begun: len(f.list), byName: map[string]*arg{}}
 }
+
+// known are the names that the call takes, those that are read elsewhere
+// included.
+func (p *parameters) known() []string { return slices.Concat(p.names, p.call.also) }
 
 // plain reports "for" and weights where they have no meaning.
 func (f *faults) plain(call *node, a *arg) bool {
@@ -68,9 +77,18 @@ func (p *parameters) file(key string, a *arg) {
 			return
 		}
 	}
-	near := nearest(key, p.names)
+	if _, ok := percentText(key); ok && slices.Contains(p.names, "median") {
+		p.meant["p99"] = true
+		near := ""
+		if digits, ok := strings.CutPrefix(key, "p99"); ok && strings.Trim(digits, "0123456789") == "" {
+			near = "p99." + digits
+		}
+		p.addNear(a.key.off, a.key.end, near, "%s: want a quantile above p0 and below p100, got %q", p.call.text, shorten(key))
+		return
+	}
+	near := nearest(key, p.known())
 	p.meant[near] = true
-	p.addNear(a.key.off, a.key.end, near, "%s: unknown parameter %q, want %s", p.call.text, shorten(key), strings.Join(p.names, ", "))
+	p.addNear(a.key.off, a.key.end, near, "%s: unknown parameter %q, want %s", p.call.text, shorten(key), strings.Join(p.known(), ", "))
 }
 
 func (p *parameters) has(name string) bool { return p.byName[name] != nil }
@@ -102,43 +120,53 @@ func (f *faults) plainWord(call, n *node) (token, bool) {
 	return n.token, true
 }
 
-func (p *parameters) quantity(name string, unit Unit) float64 {
-	if t, ok := p.word(name); ok {
-		return p.faults.quantity(t, unit)
+// read reads a parameter's value; the zero value stands for one at fault.
+func read[T any](p *parameters, name string, of func(token) T) (value T) {
+	before := len(p.list)
+	t, ok := p.word(name)
+	if ok {
+		value = of(t)
 	}
-	return 0
+	if !ok || len(p.list) > before {
+		p.bad[name] = true
+	}
+	return value
 }
 
-func (p *parameters) number(name string) float64 {
-	if t, ok := p.word(name); ok {
-		return p.faults.number(t)
-	}
-	return 0
+func (p *parameters) quantity(name string, unit Unit) float64 {
+	return read(p, name, func(t token) float64 { return p.faults.quantity(t, unit) })
 }
+
+func (p *parameters) number(name string) float64 { return read(p, name, p.faults.number) }
 
 // signed reads a number that may be negative.
 func (p *parameters) signed(name string) float64 {
-	t, ok := p.word(name)
-	if !ok {
-		return 0
-	}
-	if rest, negative := strings.CutPrefix(t.text, "-"); negative && rest != "" && rest[0] != '-' {
-		t.text = rest
-		return -p.faults.number(t)
-	}
-	return p.faults.number(t)
+	return read(p, name, func(t token) float64 {
+		if rest, negative := strings.CutPrefix(t.text, "-"); negative && rest != "" && rest[0] != '-' {
+			t.text = rest
+			return -p.faults.number(t)
+		}
+		return p.faults.number(t)
+	})
 }
 
 // ok says that nothing was wrong with the call so far.
 func (p *parameters) ok() bool { return len(p.list) == p.begun && !p.call.broken }
 
-// built places a constructor's faults at the parameters they name.
+// built places a constructor's faults at the parameters they name, and reports
+// whether there were none in the call at all. After a fault of the text only
+// those count that are about a parameter that was read well.
 func (p *parameters) built(err error) bool {
+	whole := p.ok()
 	for _, e := range unjoin(err) {
 		off, end, msg := p.call.off, p.call.end, e.Error()
 		var pe *ParamError
 		if errors.As(e, &pe) {
-			if a := p.byName[pe.Name]; a != nil {
+			a := p.byName[pe.Name]
+			if !whole && (a == nil || p.bad[pe.Name]) {
+				continue
+			}
+			if a != nil {
 				off, end = a.start(), a.end()
 			}
 			if pe.Name == p.call.text {
@@ -147,7 +175,7 @@ func (p *parameters) built(err error) bool {
 		}
 		p.add(off, end, "%s: %s", p.call.text, msg)
 	}
-	return err == nil
+	return p.ok()
 }
 
 func unjoin(err error) []error {

@@ -1,6 +1,7 @@
 package variate
 
 import (
+	"slices"
 	"strings"
 
 	"brokersim/sim"
@@ -25,13 +26,14 @@ func ParseArrivals(text string) (Arrivals, error) {
 var arrivalsForms = []struct {
 	name  string
 	build func(f *faults, call *node) Arrivals
+	takes string // an example of its parameters
 }{
-	{"deterministic", (*faults).deterministic},
-	{"poisson", (*faults).poisson},
-	{"mmpp", (*faults).mmpp},
-	{"piecewise", (*faults).piecewise},
-	{"trace", (*faults).trace},
-	{"closed", (*faults).closed},
+	{"deterministic", (*faults).deterministic, "rate=43/s"},
+	{"poisson", (*faults).poisson, "rate=43/s"},
+	{"mmpp", (*faults).mmpp, "low=20/s for 10s, high=400/s for 500ms"},
+	{"piecewise", (*faults).piecewise, "0s=43/s, 5s=400/s"},
+	{"trace", (*faults).trace, `"requests.csv"`},
+	{"closed", (*faults).closed, "n=10, think=1s"},
 }
 
 func (f *faults) arrivals(n *node) Arrivals {
@@ -42,8 +44,8 @@ func (f *faults) arrivals(n *node) Arrivals {
 		}
 	}
 	near := nearest(n.text, names)
-	if near == n.text {
-		f.add(n.off, n.end, "%s: want its parameters in parentheses", n.text)
+	if i := slices.Index(names, n.text); i >= 0 {
+		f.add(n.off, n.end, "%s: want its parameters in parentheses, as in %[1]s(%s)", n.text, arrivalsForms[i].takes)
 		return nil
 	}
 	f.addNear(n.off, n.off+len(n.text), near, "unknown arrivals %q, want %s, with their parameters in parentheses", shorten(n.text), strings.Join(names, ", "))
@@ -66,18 +68,14 @@ func (f *faults) deterministic(call *node) Arrivals {
 	switch {
 	case p.has("rate") && p.has("every"):
 		f.add(call.off, call.end, "deterministic: want either rate or every, got both")
+		p.rate("rate")
+		p.time("every")
 	case p.has("every"):
-		every := p.time("every")
-		if p.ok() {
-			a, err := NewDeterministicEvery(every, phase)
-			return builtArrivals(p, a, err)
-		}
+		a, err := NewDeterministicEvery(p.time("every"), phase)
+		return builtArrivals(p, a, err)
 	default:
-		rate := p.rate("rate")
-		if p.ok() {
-			a, err := NewDeterministicRate(rate, phase)
-			return builtArrivals(p, a, err)
-		}
+		a, err := NewDeterministicRate(p.rate("rate"), phase)
+		return builtArrivals(p, a, err)
 	}
 	return nil
 }
@@ -85,9 +83,6 @@ func (f *faults) deterministic(call *node) Arrivals {
 func (f *faults) poisson(call *node) Arrivals {
 	p := f.parameters(call, "rate")
 	rate := p.rate("rate")
-	if !p.ok() {
-		return nil
-	}
 	a, err := NewPoisson(rate)
 	return builtArrivals(p, a, err)
 }
@@ -95,7 +90,6 @@ func (f *faults) poisson(call *node) Arrivals {
 // mmpp reads states, NAME=RATE for TIME.
 func (f *faults) mmpp(call *node) Arrivals {
 	p := f.unnamed(call)
-	p.byName = map[string]*arg{}
 	var states []MMPPState
 	for i := range call.args {
 		a := &call.args[i]
@@ -103,15 +97,15 @@ func (f *faults) mmpp(call *node) Arrivals {
 			f.add(a.start(), a.end(), "mmpp: want NAME=RATE for TIME, as in high=400/s for 500ms, got %q", shorten(f.text[a.start():a.end()]))
 			continue
 		}
+		before := len(f.list)
 		st := MMPPState{Name: a.key.text, Mean: f.time(a.lasting)}
 		if t, ok := f.plainWord(call, &a.value); ok {
 			st.PerSecond = f.rate(t, st.Name)
 		}
 		states = append(states, st)
-		p.byName[st.Name] = a
-	}
-	if !p.ok() {
-		return nil
+		if len(f.list) == before { // else its bounds are not to be spoken of
+			p.byName[st.Name] = a
+		}
 	}
 	a, err := NewMMPP(states)
 	return builtArrivals(p, a, err)
@@ -120,7 +114,6 @@ func (f *faults) mmpp(call *node) Arrivals {
 // piecewise reads segments, TIME=RATE.
 func (f *faults) piecewise(call *node) Arrivals {
 	p := f.unnamed(call)
-	p.byName = map[string]*arg{}
 	var segments []Segment
 	for i := range call.args {
 		a := &call.args[i]
@@ -131,15 +124,18 @@ func (f *faults) piecewise(call *node) Arrivals {
 			f.add(a.start(), a.end(), "piecewise: want TIME=RATE, as in 5s=400/s, got %q", shorten(f.text[a.start():a.end()]))
 			continue
 		}
+		before := len(f.list)
 		g := Segment{From: f.time(a.key)}
+		timed := len(f.list) == before
 		if t, ok := f.plainWord(call, &a.value); ok {
 			g.PerSecond = f.rate(t, a.key.text)
 		}
-		segments = append(segments, g)
-		p.byName[formatDuration(float64(g.From))] = a
-	}
-	if !p.ok() {
-		return nil
+		if timed || len(segments) == 0 { // the others are in order without one at fault
+			segments = append(segments, g)
+		}
+		if len(f.list) == before {
+			p.byName[formatDuration(float64(g.From))] = a
+		}
 	}
 	a, err := NewPiecewise(segments)
 	return builtArrivals(p, a, err)
@@ -161,9 +157,6 @@ func (f *faults) trace(call *node) Arrivals {
 		if t, ok := f.item(call, &call.args[i]); ok {
 			at = append(at, f.time(t))
 		}
-	}
-	if !p.ok() {
-		return nil
 	}
 	a, err := NewTrace(at)
 	return builtArrivals(p, a, err)
@@ -193,18 +186,10 @@ func (f *faults) time(t token) sim.Time {
 	return at
 }
 
-func (p *parameters) time(name string) sim.Time {
-	if t, ok := p.word(name); ok {
-		return p.faults.time(t)
-	}
-	return 0
-}
+func (p *parameters) time(name string) sim.Time { return read(p, name, p.faults.time) }
 
 func (p *parameters) rate(name string) float64 {
-	if t, ok := p.word(name); ok {
-		return p.faults.rate(t, name)
-	}
-	return 0
+	return read(p, name, func(t token) float64 { return p.faults.rate(t, name) })
 }
 
 // shifted takes over the faults of a part of the text that begins at off.

@@ -24,26 +24,27 @@ func ParseDist(text string, unit Unit) (Dist, error) {
 type distForm struct {
 	name   string
 	build  func(f *faults, call *node, unit Unit) Dist
-	bounds bool // it also takes shift= and max=
+	bounds bool   // it also takes shift= and max=
+	takes  string // its parameters, as in an error
 }
 
 var distForms []distForm
 
 func init() { // not a literal: mixtures read distributions
 	distForms = []distForm{
-		{"constant", (*faults).constant, false},
-		{"exponential", (*faults).exponential, true},
-		{"uniform", (*faults).uniform, false},
-		{"lognormal", (*faults).lognormal, true},
-		{"weibull", (*faults).weibull, true},
-		{"gamma", (*faults).gamma, true},
-		{"erlang", (*faults).erlang, true},
-		{"pareto", (*faults).pareto, true},
-		{"gpd", (*faults).gpd, true},
-		{"hyperexponential", (*faults).hyperexponential, true},
-		{"empirical", (*faults).empirical, false},
-		{"quantiles", (*faults).quantiles, false},
-		{"mixture", (*faults).mixture, true},
+		{"constant", (*faults).constant, false, "..."},
+		{"exponential", (*faults).exponential, true, "mean=..."},
+		{"uniform", (*faults).uniform, false, "min=..., max=..."},
+		{"lognormal", (*faults).lognormal, true, "median=..., p99=..."},
+		{"weibull", (*faults).weibull, true, "scale=..., shape=..."},
+		{"gamma", (*faults).gamma, true, "mean=..., shape=..."},
+		{"erlang", (*faults).erlang, true, "k=..., mean=..."},
+		{"pareto", (*faults).pareto, true, "min=..., alpha=..."},
+		{"gpd", (*faults).gpd, true, "scale=..., shape=..."},
+		{"hyperexponential", (*faults).hyperexponential, true, "p=..., mean1=..., mean2=..."},
+		{"empirical", (*faults).empirical, false, "..., ..."},
+		{"quantiles", (*faults).quantiles, false, "0=..., 0.5=..., 1=..."},
+		{"mixture", (*faults).mixture, true, "0.9*..., 0.1*..."},
 	}
 }
 
@@ -55,6 +56,12 @@ func (f *faults) dist(n *node, unit Unit) Dist {
 		return nil
 	case wordKind:
 		if _, problem := scanNumber(n.text); problem == notDigit {
+			for _, form := range distForms {
+				if form.name == n.text {
+					f.add(n.off, n.end, "%s: want its parameters in parentheses, as in %[1]s(%s)", n.text, form.takes)
+					return nil
+				}
+			}
 			f.addNear(n.off, n.end, nearestDist(n.text), "%q is neither %s nor a distribution with parameters in parentheses", shorten(n.text), unit.example())
 			return nil
 		}
@@ -90,6 +97,7 @@ func nearestDist(name string) string {
 func (f *faults) bounded(call *node, unit Unit, build func(*faults, *node, Unit) Dist) Dist {
 	rest, bounds := *call, *call
 	rest.args, bounds.args = nil, nil
+	rest.also = []string{"shift", "max"}
 	for _, a := range call.args {
 		if a.key.text == "shift" || a.key.text == "max" {
 			bounds.args = append(bounds.args, a)
@@ -110,6 +118,11 @@ func (f *faults) bounded(call *node, unit Unit, build func(*faults, *node, Unit)
 		limit = p.quantity("max", unit)
 	}
 	if inner == nil || !p.ok() {
+		var c checks
+		if p.has("max") {
+			c.positive(unit, "max", limit)
+		}
+		p.built(c.err())
 		return nil
 	}
 	if shift == 0 && math.IsInf(limit, 1) {
@@ -144,9 +157,6 @@ func (f *faults) constant(call *node, unit Unit) Dist {
 		return nil
 	}
 	value := f.quantity(t, unit)
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewConstant(unit, value)
 	return built(p, d, err)
 }
@@ -154,9 +164,6 @@ func (f *faults) constant(call *node, unit Unit) Dist {
 func (f *faults) exponential(call *node, unit Unit) Dist {
 	p := f.parameters(call, "mean")
 	mean := p.quantity("mean", unit)
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewExponential(unit, mean)
 	return built(p, d, err)
 }
@@ -164,9 +171,6 @@ func (f *faults) exponential(call *node, unit Unit) Dist {
 func (f *faults) uniform(call *node, unit Unit) Dist {
 	p := f.parameters(call, "min", "max")
 	lo, hi := p.quantity("min", unit), p.quantity("max", unit)
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewUniform(unit, lo, hi)
 	return built(p, d, err)
 }
@@ -190,6 +194,16 @@ func (f *faults) lognormal(call *node, unit Unit) Dist {
 		names = append(names, "p99") // for the errors
 	}
 	p := f.parameters(call, names...)
+	values := map[string]float64{}
+	for _, name := range names {
+		switch {
+		case !p.has(name):
+		case name == "sigma":
+			values[name] = p.number(name)
+		default:
+			values[name] = p.quantity(name, unit)
+		}
+	}
 	if !p.has("sigma") && !p.has("mean") {
 		if p.has("median") {
 			quantiles = append(quantiles, quantile{"median", 50})
@@ -204,36 +218,38 @@ func (f *faults) lognormal(call *node, unit Unit) Dist {
 		if a.percent > b.percent {
 			a, b = b, a
 		}
-		va, vb := p.quantity(a.name, unit), p.quantity(b.name, unit)
-		if !p.ok() {
+		if p.bad[a.name] || p.bad[b.name] { // neither can be held against the other
 			return nil
 		}
-		d, err := NewLogNormalQuantiles(unit, a.percent, va, b.percent, vb)
+		d, err := NewLogNormalQuantiles(unit, a.percent, values[a.name], b.percent, values[b.name])
 		return built(p, d, err)
 	}
-	sigma := p.number("sigma")
 	if len(quantiles) > 0 || p.has("median") && p.has("mean") {
 		f.add(call.off, call.end, "lognormal: too many parameters, want median and sigma, mean and sigma, or two quantiles")
 		return nil
 	}
+	if !p.has("sigma") {
+		p.number("sigma") // is missing
+	}
 	if p.has("mean") {
-		mean := p.quantity("mean", unit)
-		if !p.ok() {
-			return nil
-		}
-		d, err := NewLogNormalMean(unit, mean, sigma)
+		d, err := NewLogNormalMean(unit, values["mean"], values["sigma"])
 		return built(p, d, err)
 	}
-	median := p.quantity("median", unit)
-	if !p.ok() {
-		return nil
+	if !p.has("median") {
+		p.quantity("median", unit) // is missing
 	}
-	d, err := NewLogNormal(unit, median, sigma)
+	d, err := NewLogNormal(unit, values["median"], values["sigma"])
 	return built(p, d, err)
 }
 
 // percentile reads the name of a quantile in percent, "p99.9".
 func percentile(name string) (percent float64, ok bool) {
+	percent, ok = percentText(name)
+	return percent, ok && percent > 0 && percent < 100
+}
+
+// percentText reads "p" and a number.
+func percentText(name string) (percent float64, ok bool) {
 	rest, ok := strings.CutPrefix(name, "p")
 	if !ok {
 		return 0, false
@@ -242,15 +258,12 @@ func percentile(name string) (percent float64, ok bool) {
 		return 0, false
 	}
 	percent, err := strconv.ParseFloat(rest, 64)
-	return percent, err == nil && percent > 0 && percent < 100
+	return percent, err == nil
 }
 
 func (f *faults) weibull(call *node, unit Unit) Dist {
 	p := f.parameters(call, "scale", "shape")
 	scale, shape := p.quantity("scale", unit), p.number("shape")
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewWeibull(unit, scale, shape)
 	return built(p, d, err)
 }
@@ -258,9 +271,6 @@ func (f *faults) weibull(call *node, unit Unit) Dist {
 func (f *faults) gamma(call *node, unit Unit) Dist {
 	p := f.parameters(call, "mean", "shape")
 	mean, shape := p.quantity("mean", unit), p.number("shape")
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewGamma(unit, mean, shape)
 	return built(p, d, err)
 }
@@ -268,11 +278,12 @@ func (f *faults) gamma(call *node, unit Unit) Dist {
 func (f *faults) erlang(call *node, unit Unit) Dist {
 	p := f.parameters(call, "k", "mean")
 	k, mean := p.number("k"), p.quantity("mean", unit)
-	if p.ok() && (k != math.Trunc(k) || k > phasesMax) {
+	if !p.bad["k"] && (k != math.Trunc(k) || k > phasesMax) {
+		p.bad["k"] = true
 		f.add(p.byName["k"].start(), p.byName["k"].end(), "erlang: k: want a whole number between 1 and %d, got %s", phasesMax, formatNumber(k))
 	}
-	if !p.ok() {
-		return nil
+	if p.bad["k"] {
+		k = 1
 	}
 	d, err := NewErlang(unit, int(k), mean)
 	return built(p, d, err)
@@ -281,9 +292,6 @@ func (f *faults) erlang(call *node, unit Unit) Dist {
 func (f *faults) pareto(call *node, unit Unit) Dist {
 	p := f.parameters(call, "min", "alpha")
 	least, alpha := p.quantity("min", unit), p.number("alpha")
-	if !p.ok() {
-		return nil
-	}
 	d, err := NewPareto(unit, least, alpha)
 	return built(p, d, err)
 }
@@ -293,9 +301,6 @@ func (f *faults) gpd(call *node, unit Unit) Dist {
 	location, scale, shape := 0.0, p.quantity("scale", unit), p.signed("shape")
 	if p.has("location") {
 		location = p.quantity("location", unit)
-	}
-	if !p.ok() {
-		return nil
 	}
 	d, err := NewGPD(unit, location, scale, shape)
 	return built(p, d, err)
@@ -307,10 +312,13 @@ func (f *faults) hyperexponential(call *node, unit Unit) Dist {
 	}
 	p := f.parameters(call, "p", "mean1", "mean2")
 	share, mean1, mean2 := p.number("p"), p.quantity("mean1", unit), p.quantity("mean2", unit)
-	if p.ok() && !(share > 0 && share < 1) {
+	if !p.bad["p"] && !(share > 0 && share < 1) {
 		f.add(p.byName["p"].start(), p.byName["p"].end(), "hyperexponential: p: want more than 0 and less than 1, got %v", share)
 	}
-	if !p.ok() {
+	var c checks
+	c.positive(unit, "mean1", mean1)
+	c.positive(unit, "mean2", mean2)
+	if !p.built(c.err()) {
 		return nil
 	}
 	d, err := NewHyperexponential(unit, []float64{share, 1 - share}, []float64{mean1, mean2})
@@ -323,8 +331,14 @@ func (f *faults) hyperexponentialList(call *node, unit Unit) Dist {
 	ws, values := f.weighted(call)
 	means := make([]float64, len(values))
 	for i, n := range values {
-		if t, ok := f.plainWord(call, n); ok {
-			means[i] = f.quantity(t, unit)
+		t, ok := f.plainWord(call, n)
+		if !ok {
+			continue
+		}
+		before := len(f.list)
+		means[i] = f.quantity(t, unit)
+		if len(f.list) == before && means[i] < quantityMin {
+			f.add(n.off, n.end, "hyperexponential: want a mean of more than 0 (from %s), got %s", unit.format(quantityMin), n.text)
 		}
 	}
 	if !p.ok() {
@@ -348,8 +362,10 @@ func (f *faults) mixture(call *node, unit Unit) Dist {
 	return built(p, d, err)
 }
 
-// weighted splits the arguments WEIGHT*VALUE.
+// weighted splits the arguments WEIGHT*VALUE and checks the weights, if all can
+// be read.
 func (f *faults) weighted(call *node) (ws []float64, values []*node) {
+	before := len(f.list)
 	for i := range call.args {
 		a := &call.args[i]
 		switch {
@@ -361,6 +377,11 @@ func (f *faults) weighted(call *node) (ws []float64, values []*node) {
 			ws = append(ws, f.number(a.weight))
 			values = append(values, &a.value)
 		}
+	}
+	if p := f.unnamed(call); len(f.list) == before && !call.broken {
+		var c checks
+		newWeights(&c, ws)
+		p.built(c.err())
 	}
 	return ws, values
 }
@@ -382,7 +403,6 @@ func (f *faults) empirical(call *node, unit Unit) Dist {
 
 func (f *faults) quantiles(call *node, unit Unit) Dist {
 	p := f.unnamed(call)
-	p.byName = map[string]*arg{}
 	var ps, xs []float64
 	for i := range call.args {
 		a := &call.args[i]
@@ -393,14 +413,15 @@ func (f *faults) quantiles(call *node, unit Unit) Dist {
 			f.add(a.start(), a.end(), "quantiles: want PROBABILITY=VALUE, as in 0.5=%s, got %q", unit.format(1000), shorten(a.value.text))
 			continue
 		}
-		ps = append(ps, f.number(a.key))
-		p.byName[formatNumber(ps[len(ps)-1])] = a
+		before := len(f.list)
+		probability, x := f.number(a.key), 0.0
 		if t, ok := f.plainWord(call, &a.value); ok {
-			xs = append(xs, f.quantity(t, unit))
+			x = f.quantity(t, unit)
 		}
-	}
-	if !p.ok() {
-		return nil
+		if len(f.list) == before { // the others are in order without one at fault
+			ps, xs = append(ps, probability), append(xs, x)
+			p.byName[formatNumber(probability)] = a
+		}
 	}
 	d, err := NewQuantiles(unit, ps, xs)
 	return built(p, d, err)

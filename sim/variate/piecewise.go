@@ -37,6 +37,9 @@ func NewPiecewise(segments []Segment) (Piecewise, error) {
 	return Piecewise{slices.Clone(segments)}, c.err()
 }
 
+// Segments returns the segments in order; the caller must not change them.
+func (a Piecewise) Segments() []Segment { return a.segments }
+
 // Rate returns that of the last segment, which lasts for ever.
 func (a Piecewise) Rate() float64 { return a.segments[len(a.segments)-1].PerSecond }
 

@@ -39,6 +39,7 @@ type node struct {
 	token
 	end  int
 	args []arg
+	also []string // names of arguments that are read apart
 	// broken says that some arguments could not be read, so that nothing is
 	// to be said about missing ones.
 	broken bool

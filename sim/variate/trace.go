@@ -16,6 +16,9 @@ type Trace struct {
 // none negative, none before the one before it.
 func NewTrace(at []sim.Time) (Trace, error) { return TraceFile{}.Resolve(at) }
 
+// Instants returns the instants in order; the caller must not change them.
+func (a Trace) Instants() []sim.Time { return a.at }
+
 // Rate returns the arrivals per second between the first and the last, or 0
 // where they are all at one instant.
 func (a Trace) Rate() float64 {
