@@ -11,11 +11,11 @@ const checkpointBytes = 4096
 // Checkpoint is the file of that name: store timestamps, in ms, up to which each
 // part had reached the disk (StoreCheckpoint). The last two stand in it since 5.0.0.
 type Checkpoint struct {
-	PhysicMsgTimestamp int64
-	LogicsMsgTimestamp int64
-	IndexMsgTimestamp  int64
-	MasterFlushed      int64
-	ConfirmPhyOffset   int64
+	PhysicMsgTimestamp int64 `json:"physicMsgTimestamp"`
+	LogicsMsgTimestamp int64 `json:"logicsMsgTimestamp"`
+	IndexMsgTimestamp  int64 `json:"indexMsgTimestamp"`
+	MasterFlushed      int64 `json:"masterFlushedOffset"`
+	ConfirmPhyOffset   int64 `json:"confirmPhyOffset"`
 }
 
 // MinTimestamp is the time before which log and queues are surely on disk:

@@ -116,6 +116,13 @@ func parse(props []byte) stored {
 	return s
 }
 
+// Labels returns the properties by which messages are looked for, as they lie in
+// the record; nil where missing.
+func (r *Record) Labels() (tags, keys, uniqKey []byte) {
+	s := parse(r.Properties)
+	return s.tags, s.keys, s.uniqKey
+}
+
 // wants tells whether the properties of a message ask to wait for the flush:
 // WAIT is true where it is missing.
 func (p Properties) wants() bool {

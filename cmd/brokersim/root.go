@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"brokersim/cmd/brokersim/internal/input"
 	"brokersim/model/recording"
 	"brokersim/scenarios"
 )
@@ -33,7 +34,7 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 	root.SetVersionTemplate(versionLine())
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newLive(), newLiveBroker(), newProbe(), newCalibrate(), newVerify(), newVersion())
+	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newLive(), newLiveBroker(), newProbe(), newCalibrate(), newStore(), newVerify(), newVersion())
 	return root
 }
 
@@ -54,7 +55,8 @@ func action(do func(cmd *cobra.Command, args []string) error) func(*cobra.Comman
 func message(err error) string {
 	var inScenario scenarios.Faults
 	var inRecording *recording.Fault
-	if errors.As(err, &inScenario) || errors.As(err, &inRecording) {
+	var unread *input.Error
+	if errors.As(err, &inScenario) || errors.As(err, &inRecording) || errors.As(err, &unread) {
 		return err.Error()
 	}
 	return "brokersim: " + err.Error()
@@ -77,8 +79,13 @@ func usageError(cmd *cobra.Command, err error) error {
 	return badInput(fmt.Errorf("%w\nsee %s --help", err, cmd.CommandPath()))
 }
 
-// flagError names the nearest flag for an unknown one.
+// flagError names the nearest flag for an unknown one, and says what a switch
+// takes.
 func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) && value.GetFlag().Value.Type() == "bool" {
+		err = fmt.Errorf("invalid argument %q for %q flag: want true or false", value.GetValue(), "--"+value.GetFlag().Name)
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		// cobra compares names of commands; flags are as good.
