@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -185,7 +186,7 @@ func (a *allocator) close() error {
 		a.background.stop()
 	}
 	var err error
-	for _, r := range a.asked {
+	for _, r := range slices.Backward(a.asked) {
 		if r.f == nil {
 			continue
 		}
@@ -195,7 +196,7 @@ func (a *allocator) close() error {
 		if r.f.buf != nil {
 			a.pool.giveBack(r.f.buf)
 		}
-		err = errors.Join(err, r.f.m.close(), a.v.remove(r.f.path))
+		err = errors.Join(err, r.f.m.close(), a.v.remove(r.f.path), a.v.syncDir(a.dir))
 	}
 	a.asked = nil
 	return err

@@ -89,6 +89,7 @@ type index struct {
 	lastEnd  int64 // the offset before which messages are in the index already
 	endTime  int64
 	made     bool
+	dropped  bool // load removed files
 	now      func() int64
 	// filled is told of each file that is full and on disk, with its last timestamp.
 	filled func(endTimestamp int64) error
@@ -117,6 +118,7 @@ func (x *index) load(clean bool, checkpoint Checkpoint, end int64) error {
 			}
 		}
 		if !kept { // and none that follows
+			x.dropped = true
 			if err := x.v.remove(path); err != nil {
 				return err
 			}
@@ -128,8 +130,10 @@ func (x *index) load(clean bool, checkpoint Checkpoint, end int64) error {
 }
 
 func (x *index) adopt(path string, e entry, clean bool, checkpoint Checkpoint, end int64) (bool, error) {
-	if e.size != indexBytes(x.slots, x.entries) {
-		return false, nil
+	if want := indexBytes(x.slots, x.entries); e.size == 0 {
+		return false, nil // a crash kept the name alone
+	} else if e.size != want {
+		return false, fmt.Errorf("%s: %w: %d bytes, want %d by maxHashSlotNum %d and maxIndexNum %d", path, ErrDamaged, e.size, want, x.slots, x.entries)
 	}
 	m, err := x.v.open(path)
 	if err != nil {

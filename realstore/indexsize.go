@@ -1,35 +1,45 @@
 package realstore
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 )
 
 // inferIndexSize finds maxHashSlotNum and maxIndexNum of the index files in a
 // directory: nothing in them says so, but where the entries begin, the first
-// and the last of them must repeat the header's offsets.
-func inferIndexSize(v volume, dir string) (slots, entries int, ok bool) {
+// and the last of them must repeat the header's offsets. Without index files the
+// sizes are RocketMQ's.
+func inferIndexSize(v volume, dir string) (slots, entries int, err error) {
 	es, err := v.list(dir)
 	if err != nil {
-		return 0, 0, false
+		return 0, 0, err
 	}
+	unknown := ""
 	for _, e := range es {
 		if !e.file() || !isIndexName(e.name) {
 			continue
 		}
 		if e.size == indexBytes(defaultHashSlots, defaultIndexEntries) {
-			return defaultHashSlots, defaultIndexEntries, true
+			return defaultHashSlots, defaultIndexEntries, nil
 		}
 		m, err := v.open(filepath.Join(dir, e.name))
 		if err != nil {
-			return 0, 0, false
+			return 0, 0, err
 		}
-		guard(e.name, func() error { slots, entries, ok = inferSlots(m.data()); return nil })
-		m.close()
-		if ok {
-			return slots, entries, true
+		ok := false
+		err = guard(e.name, func() error { slots, entries, ok = inferSlots(m.data()); return nil })
+		if err = errors.Join(err, m.close()); err != nil || ok {
+			return slots, entries, err
+		}
+		if e.size > 0 && unknown == "" {
+			unknown = fmt.Sprintf("%s: %d bytes", filepath.Join(dir, e.name), e.size)
 		}
 	}
-	return 0, 0, false
+	if unknown != "" {
+		return 0, 0, fmt.Errorf("%s: its sizes can't be found out: say maxHashSlotNum and maxIndexNum", unknown)
+	}
+	return defaultHashSlots, defaultIndexEntries, nil
 }
 
 // inferSlots tries each number of slots that the file's length allows.
@@ -53,13 +63,35 @@ func inferSlots(b []byte) (slots, entries int, ok bool) {
 			first.KeyHash < 0 || final.KeyHash < 0 || first.PrevInChain != 0 {
 			continue
 		}
-		// The last entry's slot points to it.
-		slot := readInt32(b[indexHeaderBytes+indexSlotBytes*(int(final.KeyHash)%s):])
-		if slot == int32(last) {
-			return s, (len(b) - at) / indexEntryBytes, true
+		entries := (len(b) - at) / indexEntryBytes
+		if last < entries && chained(b, s, last) {
+			return s, entries, true
 		}
 	}
 	return 0, 0, false
+}
+
+// chained tests a number of slots on the chains of up to 1000 entries: each
+// leads to an older one of the same slot, and the last is its slot's head.
+func chained(b []byte, slots, last int) bool {
+	at := indexHeaderBytes + indexSlotBytes*slots
+	entry := func(k int) IndexEntry { return readIndexEntry(b[at+indexEntryBytes*k:]) }
+	for k := last; k > max(0, last-1000); k-- {
+		e := entry(k)
+		if e.KeyHash < 0 || e.PrevInChain < 0 || int(e.PrevInChain) >= k {
+			return false
+		}
+		slot := int(e.KeyHash) % slots
+		if p := int(e.PrevInChain); p > 0 && int(entry(p).KeyHash)%slots != slot {
+			return false
+		}
+		head := int(readInt32(b[indexHeaderBytes+indexSlotBytes*slot:]))
+		// A kill can leave a slot one ahead of the header.
+		if head < k || head > last+1 || int(entry(head).KeyHash)%slots != slot {
+			return false
+		}
+	}
+	return true
 }
 
 func readInt32(b []byte) int32 {

@@ -279,7 +279,9 @@ func (o *Options) Validate() error {
 		{"flushConsumeQueueThoroughInterval", o.FlushConsumeQueueThoroughInterval}, {"commitIntervalCommitLog", o.CommitIntervalCommitLog},
 		{"commitCommitLogThoroughInterval", o.CommitCommitLogThoroughInterval},
 	} {
-		within(d.key, int64(d.d), int64(time.Millisecond), math.MaxInt32*int64(time.Millisecond), false)
+		if d.d < time.Millisecond || d.d > math.MaxInt32*time.Millisecond {
+			faults = append(faults, fmt.Errorf("%s: want 1 ms to %d ms, got %v", d.key, math.MaxInt32, d.d))
+		}
 	}
 	return errors.Join(faults...)
 }

@@ -49,9 +49,9 @@ const (
 type errorf interface{ Errorf(string, ...any) }
 
 type powerTally struct {
-	images, dropped, torn, names, recoveries int
-	lost                                     []int // acknowledged messages that each image lost
-	withSynced                               int   // images at which some message was acknowledged as on disk
+	images, dropped, torn, names int
+	lost                         []int // acknowledged messages that each image lost
+	withSynced                   int   // images at which some message was acknowledged as on disk
 }
 
 func (p *powerRun) message(i int) Message {

@@ -30,7 +30,11 @@ func Recover(from, to string, o Options) (Salvage, error) {
 		return sv, fmt.Errorf("%s lies inside %s", to, from)
 	}
 	if len(d.files) > 0 {
-		if err := checkSizes(d.files); err != nil {
+		files, n := d.files, len(d.files)
+		if n > 1 && files[n-1].size < files[0].size { // cut short: what it has is copied
+			files = files[:n-1]
+		}
+		if err := checkFiles(files, files[0].size); err != nil {
 			return sv, err
 		}
 		o.MappedFileSizeCommitLog = int(d.files[0].size)
@@ -105,18 +109,6 @@ func (d *Dir) salvage() (Salvage, error) {
 		sv.End = max(sv.End, d.files[0].base)
 	}
 	return sv, err
-}
-
-func checkSizes(files []logFile) error {
-	var faults []error
-	for i, f := range files {
-		if f.size != files[0].size && i < len(files)-1 || f.size > files[0].size {
-			faults = append(faults, fmt.Errorf("%s: %w: %d bytes, the first file has %d", f.path, ErrDamaged, f.size, files[0].size))
-		} else if f.base != files[0].base+int64(i)*files[0].size {
-			faults = append(faults, fmt.Errorf("%s: %w: not the next file after %s", f.path, ErrDamaged, fileName(files[max(i-1, 0)].base)))
-		}
-	}
-	return errors.Join(faults...)
 }
 
 // copyFile copies the first n bytes and leaves the rest of the file's size zero.

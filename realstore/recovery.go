@@ -23,8 +23,10 @@ type Recovery struct {
 func (s *Store) open() (err error) {
 	defer func() {
 		if err != nil {
+			if s.aborting { // a directory that is refused stays as it was
+				err = errors.Join(err, s.v.remove(filepath.Join(s.dir, abortName)))
+			}
 			err = errors.Join(err, s.release())
-			s.lockf = nil
 		}
 	}()
 	dir := filepath.Join(s.dir, commitLogDir)
@@ -108,16 +110,8 @@ func (s *Store) adoptSizes(dir string) ([]logFile, error) {
 		}
 		files = files[:n-1]
 	}
-	var faults []error
-	for i, f := range files {
-		if f.size != size {
-			faults = append(faults, fmt.Errorf("%s: %w: %d bytes, mappedFileSizeCommitLog is %d", f.path, ErrDamaged, f.size, size))
-		} else if f.base%size != 0 || f.base != files[0].base+int64(i)*size {
-			faults = append(faults, fmt.Errorf("%s: %w: not the next after %s", f.path, ErrDamaged, fileName(files[max(i-1, 0)].base)))
-		}
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if err := checkFiles(files, size); err != nil {
+		return nil, err
 	}
 
 	if s.o.MappedFileSizeConsumeQueue == 0 {
@@ -140,9 +134,8 @@ func (s *Store) adoptSizes(dir string) ([]logFile, error) {
 	s.o.MappedFileSizeConsumeQueue = (s.o.MappedFileSizeConsumeQueue + queueEntryBytes - 1) / queueEntryBytes * queueEntryBytes
 	s.queues.size = int64(s.o.MappedFileSizeConsumeQueue)
 	if s.o.MaxHashSlotNum == 0 && s.o.MaxIndexNum == 0 {
-		s.o.MaxHashSlotNum, s.o.MaxIndexNum = defaultHashSlots, defaultIndexEntries
-		if slots, entries, ok := inferIndexSize(s.v, filepath.Join(s.dir, indexDir)); ok {
-			s.o.MaxHashSlotNum, s.o.MaxIndexNum = slots, entries
+		if s.o.MaxHashSlotNum, s.o.MaxIndexNum, err = inferIndexSize(s.v, filepath.Join(s.dir, indexDir)); err != nil {
+			return nil, err
 		}
 	} else if s.o.MaxHashSlotNum == 0 {
 		s.o.MaxHashSlotNum = defaultHashSlots
@@ -150,6 +143,24 @@ func (s *Store) adoptSizes(dir string) ([]logFile, error) {
 		s.o.MaxIndexNum = defaultIndexEntries
 	}
 	return files, checkIndexSize(s.o.MaxHashSlotNum, s.o.MaxIndexNum)
+}
+
+// checkFiles refuses a log whose files are not all of one length, one after the
+// other. A wrong file makes all after it wrong: the first faults are enough.
+func checkFiles(files []logFile, size int64) error {
+	var faults []error
+	for i, f := range files {
+		switch {
+		case f.size != size:
+			faults = append(faults, fmt.Errorf("%s: %w: %d bytes, want %d (mappedFileSizeCommitLog)", f.path, ErrDamaged, f.size, size))
+		case f.base%size != 0 || f.base != files[0].base+int64(i)*size:
+			faults = append(faults, fmt.Errorf("%s: %w: not the next file after %s", f.path, ErrDamaged, fileName(files[max(i-1, 0)].base)))
+		}
+	}
+	if n := len(faults); n > 3 {
+		faults = append(faults[:3], fmt.Errorf("and %d more", n-3))
+	}
+	return errors.Join(faults...)
 }
 
 // hollow tells whether a file holds nothing but zeros: one whose allocation a
@@ -252,7 +263,7 @@ func (s *Store) recover() error {
 		}
 	}
 	queuesFrom := from
-	if s.idx != nil && s.idx.lastEnd < from && !clean {
+	if s.idx != nil && s.idx.lastEnd < from && (!clean || s.idx.dropped) {
 		from = s.idx.lastEnd
 	}
 	err = s.redispatch(max(from, s.MinOffset()), queuesFrom, end)
@@ -353,6 +364,7 @@ func (s *Store) makeAbort() error {
 	if err != nil {
 		return err
 	}
+	s.aborting = true
 	copy(m.data(), text)
 	return errors.Join(m.sync(0, len(text)), m.close(), s.v.syncDir(s.dir))
 }

@@ -85,6 +85,7 @@ type Store struct {
 	group       groupCommit
 	encoders    sync.Pool
 	recovery    Recovery
+	aborting    bool     // Open made the abort file
 	flusher     *service // nil where a test drives the store
 	committer   *service
 	dispatcher  *service
@@ -626,6 +627,11 @@ func (s *Store) settle() error {
 			return err
 		} else if n == 0 {
 			break
+		}
+	}
+	if s.idx != nil {
+		if err := s.idx.flush(); err != nil {
+			return err
 		}
 	}
 	return s.flushQueues(0, true)

@@ -67,6 +67,9 @@ func flags(t testing.TB, s *Store, bodyBytes func(i int) int) []int {
 	return got
 }
 
+// crashSize is the length of a numbered message's body in tests that say so.
+func crashSize(i int) int { return i * 31 % 700 }
+
 // realStore runs the broker's own store over a copy of a directory.
 func realStore(t testing.TB, dir string) {
 	t.Helper()
@@ -129,7 +132,9 @@ func TestStoreKeepsMessages(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, abortName)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("abort file after a clean stop: %v", err)
 			}
-			realStore(t, dir)
+			if release != "4.9.4" {
+				realStore(t, dir)
+			}
 			s = open(t, dir, Options{})
 			if got := flags(t, s, size); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("opened again: %d messages, want %d", len(got), len(want))

@@ -59,9 +59,11 @@ func (r Report) OK() bool { return r.Found == r.Notices }
 // and the checkpoint with the messages. It writes nothing, and its memory is
 // bounded by the number of queues and by maxHashSlotNum, not by the messages.
 //
-// What has no second copy can't be verified: flag, born time and host, store
-// host, the store time below the index's second, reconsume times, the prepared
-// transaction's offset, and properties but TAGS, KEYS, UNIQ_KEY and DELAY.
+// What has no second copy can't be verified: flag, known bits of the system
+// flag, born time and host, store host, a store time between those of the
+// neighbours and within the index's second, reconsume times, the prepared
+// transaction's offset, properties but TAGS, KEYS, UNIQ_KEY and DELAY, and what
+// fills a file up after its last record.
 func (d *Dir) Verify(o VerifyOptions) (Report, error) {
 	if o.MaxFaults == 0 {
 		o.MaxFaults = 1000
@@ -102,7 +104,8 @@ type verifier struct {
 	windows []*queueFiles // with a window, in the order in which they got it
 	idx     *indexFiles
 	keys    *indexReader
-	lastTS  int64
+	lastTS  int64 // the latest
+	prevTS  int64 // of the message before
 	prev    prevKeys
 
 	progress func(done, total int64) error
@@ -148,13 +151,18 @@ func (v *verifier) adopt(r Report) {
 
 // logFault reports a fault at an offset of the log.
 func (v *verifier) logFault(offset int64, format string, args ...any) {
+	file, at := v.place(offset)
+	v.fault(file, at, format, args...)
+}
+
+// place turns an offset of the log into a file and an offset in it.
+func (v *verifier) place(offset int64) (string, int64) {
 	for _, f := range v.d.files {
 		if offset >= f.base && offset < f.base+f.size {
-			v.fault(f.path, offset-f.base, format, args...)
-			return
+			return f.path, offset - f.base
 		}
 	}
-	v.fault(filepath.Join(v.d.path, commitLogDir), offset, format, args...)
+	return filepath.Join(v.d.path, commitLogDir), offset
 }
 
 func (v *verifier) open(o VerifyOptions) error {
@@ -273,7 +281,11 @@ func (v *verifier) fields(offset int64, r *Record, p *stored) {
 	if !p.proper {
 		v.logFault(offset, "properties are no names and values")
 	}
-	v.lastTS = max(v.lastTS, r.StoreTimestamp)
+	if r.StoreTimestamp < v.prevTS {
+		file, at := v.place(offset)
+		v.notice(file, at, "store timestamp %d is before that of the message before, %d", r.StoreTimestamp, v.prevTS)
+	}
+	v.prevTS, v.lastTS = r.StoreTimestamp, max(v.lastTS, r.StoreTimestamp)
 }
 
 func zlibHead(b []byte) bool {

@@ -412,7 +412,7 @@ func measureCost(o *Options) Cost {
 	cost := Cost{Clock: float64(c.now()-first) / reads, LoopTurns: turns}
 	quickTimers()
 	var h histogram
-	every := max(1, min(int64(1e9/o.Rate), int64(time.Millisecond)))
+	every := max(1, min(int64(1e9/o.Rate), int64(100*time.Microsecond)))
 	samples := make([]Sample, turns)
 	for i := range samples {
 		s := &samples[i]

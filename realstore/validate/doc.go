@@ -1,0 +1,51 @@
+// Package validate says how far virtual time is from the wall clock, on three
+// rungs: the kernel against closed forms, the model against traces of a real
+// broker, the model against live runs on this machine.
+//
+// # Verdicts
+//
+// Each figure is held against a limit. It Agrees within it. Beyond it, it
+// Differs, unless noise may have put it there: then it Can't be told. It can't
+// be told either where there is too little to tell it from (fewer than Beyond
+// observations beyond a quantile), or where the limit is so wide, more than
+// WidestLimit, that to be within it says nothing. What the model is known to
+// lack is NotAsked.
+//
+// # Virtual against live
+//
+// Each scenario (Scenarios) goes through rounds: a virtual run and a live one
+// of the same draws, one after the other, all scenarios in each round, so that
+// what the machine does meanwhile meets all of them. A scenario's live runs
+// against each other are the noise floor: what one run is from the next, no
+// model can be asked to foretell better.
+//
+// The virtual runs draw appends from a profile. What the threads of the live
+// broker cost, which are not those of a Java broker, and how long a thread takes
+// to be woken at the scenario's rate, is measured in a live run of 1 s without
+// stalls, that is compared with nothing. Nothing else is fitted.
+//
+// A sojourn is the time from the instant at which a send was to arrive until it
+// is stored or swept. Live it includes what its arrival was late by, as no run
+// may leave out what it was too busy to send.
+//
+//   - Of its quantiles, the ratio virtual to live, all runs pooled. Its limit is
+//     5 % at p50, 20 % at p99, 25 % at p99.9, or 1.5 times the floor: the median,
+//     over pairs of live runs, of by how much the larger exceeds the smaller. Its
+//     95 % interval is by a bootstrap of runs and of blocks of time in them;
+//     beyond the limit it differs if the interval is so as a whole.
+//   - Of its distribution, the largest distance (Kolmogorov-Smirnov) of the
+//     pools, up to 0.06 or 1.5 times the floor. Beyond that it differs if each
+//     virtual run is that far from each live one.
+//   - Of each error, the count per run. Its limit is the spread, the largest less
+//     the smallest, of the live runs, or one send.
+//   - Send by send: each live run is recorded and replayed, as live --record and
+//     replay --from do, and at least 99 % must have the recorded outcome, the
+//     counts of errors being held against the same spread.
+//
+// Where arrivals or sweeps were late by more than 1 ms, in 1 % of them, the
+// machine was too busy for the rules, which count in ms, and what differs can't
+// be told.
+//
+// Closed forms, recordings and a bootstrap repeat themselves to the byte; live
+// runs never do.
+package validate

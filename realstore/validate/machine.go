@@ -1,0 +1,257 @@
+package validate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"brokersim/model"
+	"brokersim/model/recording"
+	"brokersim/plots/numeral"
+	"brokersim/realstore/live"
+	"brokersim/sim"
+)
+
+// Options of Machine.
+type Options struct {
+	Dir       string // where stores are made, in a folder that is then removed
+	Runs      int    // live ones of each scenario, at least 2
+	Profile   *model.Profile
+	Scenarios []Scenario
+	// Broker is the command whose process is to call Serve with these.
+	Broker func(v Variant, dir string, replication int) *exec.Cmd
+	// Progress may be nil.
+	Progress func(done, total sim.Time)
+}
+
+// Serve is the broker's process of a live run.
+func Serve(v Variant, dir string, replication int, control io.Reader, out io.Writer) error {
+	cfg, err := v.Config()
+	if err != nil {
+		return err
+	}
+	return live.Serve(cfg, live.Options{Dir: dir, Replication: replication}, control, out)
+}
+
+// Machine is rung 3: virtual runs against live ones on this machine. When ctx
+// ends first it has the scenarios of which two rounds were complete. warnings
+// are of the profile, each once.
+func Machine(ctx context.Context, o Options) (r Rung, warnings []string, err error) {
+	r = Rung{Number: 3, Title: "virtual time against the wall clock of this machine"}
+	dir, err := os.MkdirTemp(o.Dir, "brokersim-validate-")
+	if err != nil {
+		return r, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	m := machine{Options: o, dir: dir}
+	for i := range o.Scenarios {
+		if s := &o.Scenarios[i]; s.Missing == "" {
+			m.benches = append(m.benches, &bench{Scenario: s, variant: Variant{s.Name, s.Rates[0], true}})
+		}
+	}
+	if err := m.run(ctx); errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		r.Partial = true
+	} else if err != nil {
+		return r, nil, err
+	}
+	k := 0
+	for i := range o.Scenarios {
+		if s := &o.Scenarios[i]; s.Missing != "" {
+			r.Groups = append(r.Groups, Group{Name: s.Name, Title: s.Title, Notes: []string{s.Missing}})
+			continue
+		}
+		b := m.benches[k]
+		k++
+		if len(b.live) >= 2 {
+			r.Groups = append(r.Groups, b.judge())
+		}
+		for _, w := range b.mismatches {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+	}
+	return r, warnings, nil
+}
+
+type machine struct {
+	Options
+	dir         string
+	benches     []*bench
+	done, total sim.Time
+}
+
+// bench is a scenario with what its runs came to so far.
+type bench struct {
+	*Scenario
+	variant    Variant
+	cfg        *model.Config
+	broker     *broker
+	mismatches []string
+
+	virtual, live, replayed []run
+	agreement               recording.Agreement
+	late                    live.Punctuality
+}
+
+// run measures the live broker's threads, then goes through the rounds.
+func (m *machine) run(ctx context.Context) error {
+	for _, b := range m.benches {
+		cfg, err := b.variant.Config()
+		if err != nil {
+			return err
+		}
+		full, err := Variant{Scenario: b.Name, Rate: b.Rates[0]}.Config()
+		if err != nil {
+			return err
+		}
+		m.total += cfg.Duration + full.Duration*sim.Time(m.Runs)
+	}
+	for _, b := range m.benches {
+		if err := m.fit(ctx, b); err != nil {
+			return fmt.Errorf("%s: %w", b.Name, err)
+		}
+	}
+	for i := range m.Runs {
+		for _, b := range m.benches {
+			if err := m.round(ctx, b, i); err != nil {
+				return fmt.Errorf("%s, run %d: %w", b.Name, i+1, err)
+			}
+		}
+	}
+	return nil
+}
+
+// fit finds the highest rate that is paced here and measures the live broker's
+// threads at it.
+func (m *machine) fit(ctx context.Context, b *bench) error {
+	for i, rate := range b.Rates {
+		b.variant.Rate = rate
+		cfg, err := b.variant.Config()
+		if err != nil {
+			return err
+		}
+		rec, err := m.live(ctx, b.variant, cfg, 0)
+		if err != nil {
+			return err
+		}
+		var late live.Punctuality
+		late.Add(rec)
+		if len(late.Warnings()) > 0 && i < len(b.Rates)-1 {
+			m.total += cfg.Duration // one more
+			continue
+		}
+		if b.broker, err = measure(rec, cfg.Costs.Network); err != nil {
+			return err
+		}
+		break
+	}
+	b.variant.Fitting = false
+	var err error
+	if b.cfg, err = b.variant.Config(); err == nil && m.Profile != nil {
+		b.mismatches = m.Profile.Mismatches(b.cfg)
+	}
+	return err
+}
+
+// round is a virtual run, a live one of the same draws, and its replay.
+func (m *machine) round(ctx context.Context, b *bench, replication int) error {
+	virtual, err := simulate(ctx, b.broker.virtual(b.cfg, m.Profile), replication)
+	if err != nil {
+		return err
+	}
+	rec, err := m.live(ctx, b.variant, b.cfg, replication)
+	if err != nil {
+		return err
+	}
+	replayed, agreement, err := m.replay(ctx, b, rec, replication)
+	if err != nil {
+		return err
+	}
+	b.virtual, b.live, b.replayed = append(b.virtual, virtual), append(b.live, runOf(rec, b.cfg)), append(b.replayed, replayed)
+	b.agreement.Add(agreement)
+	b.late.Add(rec)
+	return nil
+}
+
+// live is a live run in a store of its own.
+func (m *machine) live(ctx context.Context, v Variant, cfg *model.Config, replication int) (*live.Record, error) {
+	dir := filepath.Join(m.dir, "store")
+	var tell func(sim.Time)
+	if m.Progress != nil {
+		tell = func(now sim.Time) { m.Progress(m.done+min(now, cfg.Duration), m.total) }
+	}
+	rec, err := live.Run(ctx, m.Broker(v, dir, replication), cfg, replication, tell)
+	m.done += cfg.Duration
+	return rec, errors.Join(err, os.RemoveAll(dir))
+}
+
+func runOf(rec *live.Record, cfg *model.Config) run {
+	r := run{span: cfg.Duration}
+	for i := range rec.Rows {
+		r.take(rec.Rows[i].Due, &rec.Rows[i].Attempt)
+	}
+	return r
+}
+
+// simulate is a virtual run.
+func simulate(ctx context.Context, cfg *model.Config, replication int) (run, error) {
+	r := run{span: cfg.Duration}
+	sends, err := model.Sends(cfg, replication, 1<<30)
+	if err != nil {
+		return r, err
+	}
+	b, err := model.New(cfg, replication, model.Observer{Attempt: func(a *model.Attempt) { r.take(sends[a.Seq].Arrive, a) }})
+	if err != nil {
+		return r, err
+	}
+	return r, b.Run(ctx, nil)
+}
+
+// replay holds a simulation of the live run's own arrivals and stalls against
+// it.
+func (m *machine) replay(ctx context.Context, b *bench, rec *live.Record, replication int) (run, *recording.Agreement, error) {
+	r := run{span: b.cfg.Duration}
+	dir := filepath.Join(m.dir, "record")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return r, nil, err
+	}
+	if err := rec.Write(dir, b.cfg, replication, false); err != nil {
+		return r, nil, err
+	}
+	e, err := recording.Open(os.DirFS(dir), *b.broker.bare(b.cfg))
+	if err != nil {
+		return r, nil, err
+	}
+	_, agreement, err := recording.Replay(ctx, &e.Config, e.Requests, model.Observer{Attempt: func(a *model.Attempt) { r.take(a.Arrive, a) }}, nil)
+	return r, agreement, err
+}
+
+// judge compares what there is.
+func (b *bench) judge() Group {
+	g := Group{Name: b.Name, Title: b.Title, Lines: compare(b.virtual, b.live)}
+	a := &b.agreement
+	same := sameOutcome(a, replayedLeast)
+	same.Quantity += ", replayed"
+	g.Lines = append(append(g.Lines, same), countLines(b.replayed, b.live, ", replayed")...)
+	us := func(ns int64) string { return numeral.Digits(float64(ns) / 1e3) }
+	g.Notes = []string{fmt.Sprintf("%s sends/s, %s; arrivals late by %s us at p50, %s at p99; sweeps by %s at p99",
+		numeral.Count(int64(b.variant.Rate)), numeral.Plural(int64(len(b.live)), "live run"),
+		us(b.late.Arrivals.Quantile(0.5)), us(b.late.Arrivals.Quantile(0.99)), us(b.late.Sweeps.Quantile(0.99)))}
+	if b.variant.Rate < b.Rates[0] {
+		g.Notes = append(g.Notes, fmt.Sprintf("%s/s could not be paced here", numeral.Count(int64(b.Rates[0]))))
+	}
+	if len(b.late.Warnings()) > 0 {
+		for i := range g.Lines {
+			if l := &g.Lines[i]; l.Verdict == Differs {
+				l.Verdict, l.Why = CantTell, "the machine was too busy: arrivals or sweeps were late by more than 1 ms"
+			}
+		}
+	}
+	return g
+}

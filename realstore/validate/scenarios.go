@@ -1,0 +1,113 @@
+package validate
+
+import (
+	"fmt"
+	"strconv"
+
+	"brokersim/model"
+	"brokersim/scenarios"
+	"brokersim/sim"
+)
+
+// Scenario is one that goes through rounds of virtual and live runs.
+type Scenario struct {
+	Name  string
+	Title string
+	// Rates in sends/s, highest first: the highest that can be paced here is
+	// taken.
+	Rates []float64
+	Text  string // TOML, without the producer
+	// Missing says what the model lacks to simulate it; the scenario is then
+	// not run.
+	Missing string
+}
+
+// Scenarios are those of rung 3. All of them flush at intervals (4.9.4), as the
+// bundled profile was made.
+var Scenarios = []Scenario{
+	{Name: "quiet", Title: "nothing injected", Rates: []float64{20000, 10000, 5000, 2000}, Text: head("3s", 1)},
+	stalled("150ms"), stalled("208ms"), stalled("500ms"), stalled("1200ms"),
+	{Name: "overload", Title: "each append takes 0.4 ms more, 3,600 sends/s", Rates: []float64{3600}, Text: head("3s", 1) + `
+[store]
+delay = "400us"
+`},
+	{Name: "threads", Title: "4 send threads, reentrant lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + twoStalls},
+	{Name: "threads-spin", Title: "4 send threads, spin lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + `useReentrantLockWhenPutMessage = false
+` + twoStalls},
+	{Name: "sync-flush", Title: "each send waits for the disk", Missing: "flushDiskType=SYNC_FLUSH is not simulated yet"},
+}
+
+func head(duration string, threads int) string {
+	return fmt.Sprintf(`
+schema = 1
+title = "Validation"
+story = "A scenario of validate."
+seed = 4
+duration = %q
+[broker]
+release = "4.9.4"
+sendMessageThreadPoolNums = %d
+mappedFileSizeCommitLog = 67108864
+`, duration, threads)
+}
+
+const twoStalls = `
+[[stall]]
+where = "append"
+at = "300ms"
+for = "300ms"
+[[stall]]
+where = "append"
+at = "1200ms"
+for = "300ms"
+`
+
+func stalled(length string) Scenario {
+	return Scenario{Name: "stall-" + length, Title: "an append stall, by hook", Rates: []float64{2000}, Text: head("2s", 1) + fmt.Sprintf(`
+[[stall]]
+where = "append"
+at = "400ms"
+for = %q
+`, length)}
+}
+
+// Variant is how a scenario is run: at which rate, and whether to measure what
+// the live broker's threads cost. It survives its way through a command line.
+type Variant struct {
+	Scenario string
+	Rate     float64
+	Fitting  bool // one thread, no stalls, no delay, 1 s
+}
+
+// Config decodes the variant; the error says that there is no such scenario.
+func (v Variant) Config() (*model.Config, error) {
+	for i := range Scenarios {
+		if Scenarios[i].Name == v.Scenario && Scenarios[i].Missing == "" {
+			return Scenarios[i].config(v)
+		}
+	}
+	return nil, fmt.Errorf("validate: no scenario %q", v.Scenario)
+}
+
+func (s *Scenario) config(v Variant) (*model.Config, error) {
+	arrivals := "deterministic"
+	if len(s.Rates) > 1 {
+		arrivals = "poisson"
+	}
+	text := s.Text + fmt.Sprintf(`
+[[producer]]
+arrivals = "%s(rate=%s/s)"
+body = "1KiB"
+`, arrivals, strconv.FormatFloat(v.Rate, 'f', -1, 64))
+	sc, err := scenarios.Parse("validate-"+s.Name+".toml", []byte(text), nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &sc.Config
+	if v.Fitting {
+		c.Broker.SendMessageThreadPoolNums = 1
+		c.Stalls, c.Store.Delay = nil, 0
+		c.Duration = min(c.Duration, sim.Second)
+	}
+	return c, nil
+}
