@@ -7,9 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"brokersim/model"
 	"brokersim/sim"
@@ -22,8 +24,14 @@ type Experiment struct {
 	Title    string
 	Requests *Requests
 	Config   model.Config
-	Warnings []string // what the recording has and the model lacks
+	Warnings []string // what the recording has and the model lacks, and what stands for what it lacks
 }
+
+// Files are the names of an experiment folder's files; a CSV may be gzipped or
+// not.
+var Files = []string{settingsFile, "requests.csv.gz", "requests.csv", "stalls.csv", "sweeps.csv.gz", "sweeps.csv"}
+
+const settingsFile = "experiment.json"
 
 // file is experiment.json.
 type file struct {
@@ -46,13 +54,9 @@ const delayOvershoot = 15 * sim.Microsecond
 // Open reads an experiment folder whole. base gives what the folder doesn't
 // say: costs, cores, seed.
 func Open(dir fs.FS, base model.Config) (*Experiment, error) {
-	text, err := fs.ReadFile(dir, "experiment.json")
+	f, unknown, err := readSettings(dir)
 	if err != nil {
 		return nil, err
-	}
-	var f file
-	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, jsonFault("experiment.json", text, err)
 	}
 	e := &Experiment{Name: f.Name, Title: f.Title, Config: base}
 	var faults []error
@@ -61,9 +65,13 @@ func Open(dir fs.FS, base model.Config) (*Experiment, error) {
 			faults = append(faults, err)
 		}
 	}
-	note(e.settings(&f))
-	note(e.machine(dir, &f))
-	note(e.stalls(dir, &f))
+	for _, key := range unknown {
+		e.warn("%s: %.40q is not known and not read", settingsFile, key)
+	}
+	note(f.check())
+	note(e.settings(f))
+	note(e.machine(dir, f))
+	note(e.stalls(dir, f))
 	name, err := firstOf(dir, "requests.csv.gz", "requests.csv")
 	note(err)
 	if err == nil {
@@ -96,61 +104,151 @@ func Drive(cfg *model.Config, requests *Requests) error {
 	return nil
 }
 
+func (e *Experiment) warn(format string, args ...any) {
+	e.Warnings = append(e.Warnings, fmt.Sprintf(format, args...))
+}
+
 // settings takes the broker's settings: numbers and booleans, or the strings
 // of a broker.conf.
 func (e *Experiment) settings(f *file) error {
 	release := model.DefaultRelease
 	if f.Release != "" {
 		release = strings.ReplaceAll(strings.TrimPrefix(f.Release, "V"), "_", ".")
+	} else {
+		e.warn("%s has no rocketmq_version: simulated as %s", settingsFile, release)
 	}
 	s, err := model.Defaults(release, e.Config.Machine.Cores)
 	if err != nil {
-		return &Fault{File: "experiment.json", Msg: "rocketmq_version: " + err.Error()}
+		return settingsFault("rocketmq_version: %v", err)
 	}
-	var faults []error
-	bad := func(key, want string) {
-		faults = append(faults, &Fault{File: "experiment.json", Msg: fmt.Sprintf("broker.%s: want %s, got %v", key, want, f.Broker[key])})
+	b := brokerSettings{given: f.Broker}
+	b.whole("sendMessageThreadPoolNums", 1, threadsMax, func(n int64) { s.SendMessageThreadPoolNums = int(n) })
+	b.whole("sendThreadPoolQueueCapacity", 1, math.MaxInt32, func(n int64) { s.SendThreadPoolQueueCapacity = n })
+	b.whole("osPageCacheBusyTimeOutMills", 0, waitMsMax, func(n int64) { s.OsPageCacheBusyTimeOutMills = n })
+	b.whole("waitTimeMillsInSendQueue", 0, waitMsMax, func(n int64) { s.WaitTimeMillsInSendQueue = n })
+	b.boolean("useReentrantLockWhenPutMessage", func(is bool) { s.UseReentrantLockWhenPutMessage = is })
+	b.boolean("brokerFastFailureEnable", func(is bool) { s.BrokerFastFailureEnable = is })
+	pool := false
+	b.boolean("transientStorePoolEnable", func(is bool) { pool = is })
+	flush := b.word("flushDiskType", "ASYNC_FLUSH", "SYNC_FLUSH")
+	role := b.word("brokerRole", "ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
+	if flush == "SYNC_FLUSH" {
+		e.warn("flushDiskType=SYNC_FLUSH: the wait for the flush is not simulated yet; sends that waited behind one are simulated as if it took no time")
 	}
-	whole := func(key string, least, most int64, set func(int64)) {
-		v, there := f.Broker[key]
-		if !there {
-			return
-		}
-		n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-		if err != nil || n != math.Trunc(n) || n < float64(least) || n > float64(most) {
-			bad(key, fmt.Sprintf("a whole number from %d to %d", least, most))
-			return
-		}
-		set(int64(n))
+	if pool {
+		e.warn("transientStorePoolEnable=true: the pool is not simulated yet")
 	}
-	const msMax = 1 << 40
-	whole("sendMessageThreadPoolNums", 1, 10000, func(n int64) { s.SendMessageThreadPoolNums = int(n) })
-	whole("sendThreadPoolQueueCapacity", 1, 10_000_000, func(n int64) { s.SendThreadPoolQueueCapacity = n })
-	whole("osPageCacheBusyTimeOutMills", 0, msMax, func(n int64) { s.OsPageCacheBusyTimeOutMills = n })
-	whole("waitTimeMillsInSendQueue", 0, msMax, func(n int64) { s.WaitTimeMillsInSendQueue = n })
-	for key, set := range map[string]*bool{
-		"useReentrantLockWhenPutMessage": &s.UseReentrantLockWhenPutMessage,
-		"brokerFastFailureEnable":        &s.BrokerFastFailureEnable,
-	} {
-		if v, there := f.Broker[key]; there {
-			*set = fmt.Sprint(v) == "true" // anything else is false, as for the broker
-		}
-	}
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	if fmt.Sprint(f.Broker["flushDiskType"]) == "SYNC_FLUSH" {
-		e.Warnings = append(e.Warnings, "flushDiskType=SYNC_FLUSH: the wait for the flush is not simulated yet; sends that waited behind one are simulated as if it took no time")
-	}
-	if fmt.Sprint(f.Broker["transientStorePoolEnable"]) == "true" {
-		e.Warnings = append(e.Warnings, "transientStorePoolEnable=true: the pool is not simulated yet")
-	}
-	if role := fmt.Sprint(f.Broker["brokerRole"]); role == "SYNC_MASTER" {
-		e.Warnings = append(e.Warnings, "brokerRole=SYNC_MASTER: the wait for the replica is not simulated yet")
+	if role == "SYNC_MASTER" {
+		e.warn("brokerRole=SYNC_MASTER: the wait for the replica is not simulated yet")
 	}
 	if f.DiskWriter != nil {
-		e.Warnings = append(e.Warnings, "a disk writer ran beside the broker: its effect on appends is not simulated, only stalls that were injected are known")
+		e.warn("a disk writer ran beside the broker: its effect on appends is not simulated, only stalls that were injected are known")
+	}
+	for _, key := range b.rest() {
+		e.warn("%s: broker.%.60s is not read by a replay, which takes of the broker %s", settingsFile, strconv.QuoteToGraphic(key), strings.Join(b.read, ", "))
 	}
 	e.Config.Broker = s
-	return errors.Join(faults...)
+	return errors.Join(b.faults...)
+}
+
+// Bounds of settings, those of a scenario's.
+const (
+	threadsMax = 100_000
+	waitMsMax  = timeMax / int64(sim.Millisecond)
+)
+
+// brokerSettings reads the broker's settings key by key.
+type brokerSettings struct {
+	given  map[string]any
+	read   []string
+	faults []error
+}
+
+// get is the value of a key, which counts as read.
+func (b *brokerSettings) get(key string) (any, bool) {
+	b.read = append(b.read, key)
+	v, there := b.given[key]
+	return v, there
+}
+
+func (b *brokerSettings) bad(key, want string) {
+	b.faults = append(b.faults, settingsFault("broker.%s: want %s, got %s", key, want, shown(b.given[key])))
+}
+
+func (b *brokerSettings) whole(key string, least, most int64, set func(int64)) {
+	v, there := b.get(key)
+	if !there {
+		return
+	}
+	n, err := strconv.ParseFloat(plain(v), 64)
+	if !(err == nil && n == math.Trunc(n) && n >= float64(least) && n <= float64(most)) {
+		b.bad(key, fmt.Sprintf("a whole number from %d to %d", least, most))
+		return
+	}
+	set(int64(n))
+}
+
+func (b *brokerSettings) boolean(key string, set func(bool)) {
+	v, there := b.get(key)
+	switch is := plain(v); {
+	case !there:
+	case strings.EqualFold(is, "true"), strings.EqualFold(is, "false"):
+		set(strings.EqualFold(is, "true"))
+	default:
+		b.bad(key, "true or false")
+	}
+}
+
+func (b *brokerSettings) word(key string, words ...string) string {
+	v, there := b.get(key)
+	if there && !slices.Contains(words, plain(v)) {
+		b.bad(key, "one of "+strings.Join(words, ", "))
+	}
+	return plain(v)
+}
+
+// irrelevant are keys that a recorded broker needs to run and that no send
+// depends on.
+var irrelevant = strings.Fields(`autoCreateTopicEnable autoCreateSubscriptionGroup brokerClusterName brokerId brokerIP1 brokerIP2
+	brokerName defaultTopicQueueNums deleteWhen fileReservedTime listenPort mapedFileSizeCommitLog
+	mapedFileSizeConsumeQueue mappedFileSizeCommitLog mappedFileSizeConsumeQueue namesrvAddr storePathCommitLog
+	storePathRootDir`)
+
+// rest lists the keys that change nothing, of which a reader should know.
+func (b *brokerSettings) rest() (keys []string) {
+	for key := range b.given {
+		if !slices.Contains(b.read, key) && !slices.Contains(irrelevant, key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// plain is a value as a broker.conf would have it; "" for a list or an object.
+func plain(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+// shown is a value as JSON has it, cut.
+func shown(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "none"
+	}
+	const most = 40
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + "..."
+	}
+	return string(text)
 }
 
 // machine takes the wall clock's fraction and the phase of the sweep.
@@ -161,20 +259,24 @@ func (e *Experiment) machine(dir fs.FS, f *file) error {
 		if frac := *f.WallFracNs; frac >= 0 && frac < 1e6 {
 			m.WallPhase = sim.Time(frac)
 		} else {
-			faults = append(faults, &Fault{File: "experiment.json", Msg: fmt.Sprintf("wall_frac_ns_at_t0: want 0 to 999999, got %v", frac)})
+			faults = append(faults, settingsFault("wall_frac_ns_at_t0: want 0 to 999999, got %v", frac))
 		}
+	} else if m.WallPhase == model.Absent {
+		e.warn("%s has no wall_frac_ns_at_t0: the phase of the wall clock is drawn", settingsFile)
 	}
 	if delay := f.AppendDelayUs; delay >= 0 && delay <= 1e9 {
 		if delay > 0 {
 			e.Config.Store.Delay = sim.Time(delay*1000) + delayOvershoot
 		}
 	} else {
-		faults = append(faults, &Fault{File: "experiment.json", Msg: fmt.Sprintf("append_delay_us: want 0 to 1e9, got %v", delay)})
+		faults = append(faults, settingsFault("append_delay_us: want 0 to 1e9, got %v", delay))
 	}
 	name, err := firstOf(dir, "sweeps.csv.gz", "sweeps.csv")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		// The phase is then drawn.
+		if m.SweepPhase == model.Absent {
+			e.warn("no sweeps.csv: the phase of the sweep is drawn")
+		}
 	case err != nil:
 		faults = append(faults, err)
 	default:
@@ -199,11 +301,16 @@ func (e *Experiment) stalls(dir fs.FS, f *file) error {
 		return err
 	}
 	e.Config.Stalls = nil
+	if len(f.StallsMs)+len(f.FreezesMs) > 0 {
+		e.warn("no stalls.csv: stalls_ms and freezes_ms are simulated as they were asked for")
+	} else {
+		e.warn("no stalls.csv, and neither stalls_ms nor freezes_ms: simulated without a stall")
+	}
 	var faults []error
 	asked := func(key string, where model.StallWhere, list [][]float64) {
 		for i, s := range list {
-			if len(s) != 2 || !(s[0] >= 0 && s[0] <= 1e12 && s[1] > 0 && s[1] <= 1e12) {
-				faults = append(faults, &Fault{File: "experiment.json", Msg: fmt.Sprintf("%s[%d]: want [start ms, length ms], got %v", key, i, s)})
+			if len(s) != 2 || !(s[0] >= 0 && s[0] <= float64(waitMsMax) && s[1] > 0 && s[1] <= float64(waitMsMax)) {
+				faults = append(faults, settingsFault("%s[%d]: want [start ms, length ms], each up to %d, got %s", key, i, waitMsMax, shown(s)))
 				continue
 			}
 			from := sim.Time(math.Round(float64(s[0] * 1e6)))
@@ -241,17 +348,91 @@ func readFile[T any](dir fs.FS, name string, read func(string, io.Reader) (T, er
 	return read(name, f)
 }
 
-// jsonFault gives a JSON error its line.
+// settingsMax bounds experiment.json, in bytes.
+const settingsMax = 1 << 20
+
+// readSettings reads experiment.json: what is known of it, and the names of
+// other keys, in order.
+func readSettings(dir fs.FS) (*file, []string, error) {
+	text, err := readFile(dir, settingsFile, func(_ string, r io.Reader) ([]byte, error) {
+		return io.ReadAll(io.LimitReader(r, settingsMax+1))
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) > settingsMax {
+		return nil, nil, settingsFault("want at most %d bytes, it is longer", settingsMax)
+	}
+	var f file
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, nil, jsonFault(settingsFile, text, err)
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(text, &keys); err != nil || f.Broker == nil {
+		return nil, nil, settingsFault(`want an object with the broker's settings in "broker"`)
+	}
+	var unknown []string
+	for key := range keys {
+		if !slices.ContainsFunc(knownKeys, func(known string) bool { return strings.EqualFold(key, known) }) {
+			unknown = append(unknown, key)
+		}
+	}
+	slices.Sort(unknown)
+	return &f, unknown, nil
+}
+
+// knownKeys are those of experiment.json: the ones that are read, and what else
+// says how a trace was made.
+var knownKeys = strings.Fields(`name title rocketmq_version broker stalls_ms freezes_ms append_delay_us wall_frac_ns_at_t0 disk_writer
+	arrival body_bytes disk_writer_at_ms disk_writer_started_ns heap java max_send_lateness_ns remark_examples requests
+	stalls_random store_tps_interval_s wall_drift_ns_over_run wall_ms_at_t0 warmup_requests_before_t0`)
+
+// check refuses texts that a terminal might obey.
+func (f *file) check() error {
+	var faults []error
+	for _, text := range []struct{ key, value string }{{"name", f.Name}, {"title", f.Title}, {"rocketmq_version", f.Release}} {
+		if strings.ContainsFunc(text.value, unicode.IsControl) {
+			faults = append(faults, settingsFault("%s: want a text without control characters, got %.80q", text.key, text.value))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func settingsFault(format string, args ...any) error {
+	return &Fault{File: settingsFile, Msg: fmt.Sprintf(format, args...)}
+}
+
+// jsonFault gives a JSON error its line, and says it in words of the format.
 func jsonFault(name string, text []byte, err error) error {
 	var offset int64
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
+	msg := err.Error()
 	switch {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
+		msg = "not JSON: " + msg
 	case errors.As(err, &kind):
 		offset = kind.Offset
+		msg = "want " + wanted(kind.Type) + ", got " + strings.Replace(kind.Value, "bool", "true or false", 1)
+		if kind.Field != "" {
+			msg = kind.Field + ": " + msg
+		}
 	}
 	line := 1 + strings.Count(string(text[:min(int(offset), len(text))]), "\n")
-	return &Fault{name, line, err.Error()}
+	return &Fault{name, line, msg}
+}
+
+// wanted names what of JSON decodes to t.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "an object"
+	}
 }

@@ -37,7 +37,7 @@ func ReadRequests(file string, r io.Reader) (*Requests, error) {
 	outcome, period, size := t.column("outcome"), t.column("period_ms"), t.column("qsize")
 	out := &Requests{}
 	last := sim.Time(0)
-	for t.next() && !t.full() {
+	for t.next() {
 		if t.cell(seq) == "" {
 			t.bad("seq: empty")
 		} else {

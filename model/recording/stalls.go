@@ -7,6 +7,9 @@ import (
 	"brokersim/sim"
 )
 
+// stallsMax bounds the stalls of a run.
+const stallsMax = 1_000_000
+
 // ReadStalls reads a stalls CSV: an append stall holds what begins from
 // window_start_ns (start_ns where that is empty) until end_ns; a freeze stops
 // the process from start_ns to end_ns, a sweep stall the sweeper.
@@ -20,7 +23,7 @@ func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 	}
 	kind, start, end, window := t.column("kind"), t.column("start_ns"), t.column("end_ns"), t.column("window_start_ns")
 	var stalls []model.Stall
-	for t.next() && !t.full() {
+	for t.next() {
 		stall := model.Stall{}
 		from, okFrom := t.whole(start, 0, timeMax)
 		until, okUntil := t.whole(end, 0, timeMax)
@@ -50,6 +53,10 @@ func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 			continue
 		}
 		stall.At, stall.Until = sim.Time(from), sim.Time(until)
+		if len(stalls) == stallsMax {
+			t.bad("more than %d stalls", stallsMax)
+			break
+		}
 		stalls = append(stalls, stall)
 	}
 	return stalls, t.err()
@@ -68,9 +75,9 @@ func ReadSweepPhase(file string, r io.Reader) (sim.Time, error) {
 	}
 	n, start := t.column("sweep"), t.column("start_ns")
 	var offsets []int64
-	for t.next() && !t.full() {
-		k, ok := t.whole(n, 0, timeMax/int64(model.SweepPeriod)/2)
-		at, ok2 := t.whole(start, -timeMax/2, timeMax/2)
+	for t.next() {
+		k, ok := t.whole(n, 0, timeMax/int64(model.SweepPeriod))
+		at, ok2 := t.whole(start, -timeMax, timeMax)
 		if ok && ok2 {
 			offsets = append(offsets, at-k*int64(model.SweepPeriod))
 		}

@@ -2,20 +2,24 @@ package recording
 
 import (
 	"bufio"
+	"compress/flate"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"brokersim/sim"
 )
 
 // Limits of what a file may make the reader hold.
 const (
 	rowsMax = 20_000_000
 	lineMax = 64 << 10
+	textMax = 8 << 30 // bytes of it, unfolded
 )
 
 // Fault is something wrong with a recording, with its place.
@@ -44,6 +48,8 @@ type table struct {
 	columns []string
 	cells   []string
 	faults  []error
+	more    int // faults beyond faultsMax
+	gzipped bool
 }
 
 func newTable(file string, r io.Reader) (*table, error) {
@@ -53,11 +59,11 @@ func newTable(file string, r io.Reader) (*table, error) {
 	if magic, _ := buffered.Peek(2); len(magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			return nil, t.fault("gzip: %v", err)
+			return nil, t.fault("damaged gzip: %s", strings.TrimPrefix(err.Error(), "gzip: "))
 		}
-		in = z
+		in, t.gzipped = z, true
 	}
-	t.in = bufio.NewScanner(in)
+	t.in = bufio.NewScanner(&limited{in, textMax})
 	t.in.Buffer(make([]byte, 4096), lineMax)
 	if !t.in.Scan() {
 		if err := t.readError(); err != nil {
@@ -68,6 +74,21 @@ func newTable(file string, r io.Reader) (*table, error) {
 	t.line = 1
 	t.columns = strings.Split(strings.TrimRight(t.in.Text(), "\r"), ",")
 	return t, nil
+}
+
+// limited is an io.LimitedReader whose end is an error.
+type limited struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("more than %d bytes", int64(textMax))
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
 }
 
 func (t *table) fault(format string, args ...any) error {
@@ -85,16 +106,30 @@ func (t *table) require(names ...string) error {
 			missing = append(missing, n)
 		}
 	}
-	if missing == nil {
+	first := t.columns[0]
+	switch {
+	case missing == nil:
 		return nil
+	case t.in.Err() != nil: // the header is cut
+		return t.readError()
+	case strings.HasPrefix(first, "\ufeff"):
+		return t.fault("a byte order mark before the first column: want a CSV without one")
+	case strings.ContainsRune(first, '"'):
+		return t.fault("quoted columns (%.40q): want plain cells", first)
+	case len(t.columns) == 1 && strings.ContainsAny(first, ";\t"):
+		return t.fault("cells separated by %q: want commas", first[strings.IndexAny(first, ";\t")])
 	}
-	return t.fault("no column %s; the header has %q", strings.Join(missing, ", "), strings.Join(t.columns, ","))
+	return t.fault("no column %s; the header has %.400q", strings.Join(missing, ", "), strings.Join(t.columns, ","))
 }
 
 // next reads a row; false at the end or when reading failed (see err).
 func (t *table) next() bool {
 	for t.in.Scan() {
 		t.line++
+		if t.line > rowsMax {
+			t.bad("more than %d lines", rowsMax)
+			return false
+		}
 		text := strings.TrimRight(t.in.Text(), "\r")
 		if text == "" {
 			continue
@@ -102,14 +137,7 @@ func (t *table) next() bool {
 		t.cells = strings.Split(text, ",")
 		if len(t.cells) != len(t.columns) {
 			t.bad("%d cells, the header has %d", len(t.cells), len(t.columns))
-			if len(t.faults) >= faultsMax {
-				return false
-			}
 			continue
-		}
-		if t.line > rowsMax {
-			t.bad("more than %d rows", rowsMax)
-			return false
 		}
 		return true
 	}
@@ -124,23 +152,40 @@ func (t *table) readError() error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, context.Canceled):
+		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &Fault{t.file, t.line, "the file ends early (truncated gzip)"}
 	case errors.Is(err, bufio.ErrTooLong):
 		return &Fault{t.file, t.line + 1, fmt.Sprintf("a line of more than %d bytes", lineMax)}
+	case t.gzipped && isGzip(err):
+		return &Fault{t.file, t.line, "after this line: damaged gzip: " + strings.TrimPrefix(err.Error(), "gzip: ")}
 	default:
 		return &Fault{t.file, t.line, "after this line: " + err.Error()}
 	}
 }
 
+// isGzip reports whether what is read is no gzip, rather than can't be read.
+func isGzip(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt)
+}
+
 func (t *table) bad(format string, args ...any) {
+	if len(t.faults) == faultsMax {
+		t.more++
+		return
+	}
 	t.faults = append(t.faults, t.fault(format, args...))
 }
 
-// full says that there are as many faults as one error lists.
-func (t *table) full() bool { return len(t.faults) >= faultsMax }
-
-func (t *table) err() error { return errors.Join(t.faults...) }
+func (t *table) err() error {
+	faults := t.faults
+	if t.more > 0 {
+		faults = append(faults, &Fault{File: t.file, Msg: fmt.Sprintf("and %d more", t.more)})
+	}
+	return errors.Join(faults...)
+}
 
 // cell returns the text of a column, empty where there is no such column.
 func (t *table) cell(column int) string {
@@ -169,5 +214,5 @@ func (t *table) whole(column int, least, most int64) (v int64, ok bool) {
 	return v, true
 }
 
-// timeMax bounds recorded times: 100 years.
-const timeMax = math.MaxInt64 / 3
+// timeMax bounds recorded times: the longest run.
+const timeMax = int64(1000 * sim.Hour)

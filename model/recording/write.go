@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -42,13 +43,22 @@ func Write(dir string, r *Run) error {
 	)
 }
 
+// writeFile writes beside the file and renames: what was there stays until the
+// new file is complete.
 func writeFile(dir, name string, write func(io.Writer) error) error {
-	f, err := os.Create(filepath.Join(dir, name))
+	f, err := os.CreateTemp(dir, ".brokersim-*.part")
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	return errors.Join(write(w), w.Flush(), f.Close())
+	err = cmp.Or(write(w), w.Flush(), f.Chmod(0o644))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 func gzipped(write func(io.Writer) error) func(io.Writer) error {
