@@ -47,7 +47,7 @@ func Traces(ctx context.Context, progress func(done, total int)) (Rung, error) {
 		}
 	}
 	if !r.Partial {
-		r.Groups = append(r.Groups, pool(&pooled, &swept))
+		r.Groups = append(r.Groups, pooledGroup(&pooled, &swept))
 	}
 	return r, nil
 }
@@ -118,8 +118,8 @@ func atLeast(what string, k, n int64, least float64) Line {
 	return l
 }
 
-// pool is the group of the pooled figures.
-func pool(pooled, swept *recording.Agreement) Group {
+// pooledGroup is the group of the pooled figures.
+func pooledGroup(pooled, swept *recording.Agreement) Group {
 	g := Group{Name: "pooled"}
 	for _, t := range recording.Traces {
 		if t.Pooled {
