@@ -187,7 +187,7 @@ func quantities(p *model.Profile) map[string]float64 {
 // Student's over independent data sets, at 99.9 % each because there are some
 // thirty of them.
 func TestOwnSamples(t *testing.T) {
-	const sets = 10
+	const sets = 8
 	want := truth()
 	logs := map[string][]float64{}
 	for set := range uint64(sets) {

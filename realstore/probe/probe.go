@@ -135,15 +135,26 @@ func measure(ctx context.Context, dir string, o *Options, number int) (*Run, err
 		}
 	}
 	procs := runtime.GOMAXPROCS(max(4, runtime.NumCPU()))
-	defer runtime.GOMAXPROCS(procs)
 	limit := debug.SetMemoryLimit(r.Settings.MemoryLimit)
-	defer debug.SetMemoryLimit(limit)
-
-	store, err := realstore.Open(dir, options)
-	if err != nil {
+	percent := debug.SetGCPercent(100)
+	var store *realstore.Store
+	stuck := false
+	defer func() {
+		// While a thread is in a page fault nothing may stop the world: not the
+		// collector, none of these, nor the store's own end.
+		if stuck {
+			return
+		}
+		runtime.GOMAXPROCS(procs)
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+		if store != nil {
+			store.Close() // once more where it was reached below: harmless
+		}
+	}()
+	if store, err = realstore.Open(dir, options); err != nil {
 		return nil, err
 	}
-	defer store.Close() // once more where it was not reached below: harmless
 
 	var stop atomic.Bool
 	defer context.AfterFunc(ctx, func() { stop.Store(true) })()
@@ -153,15 +164,16 @@ func measure(ctx context.Context, dir string, o *Options, number int) (*Run, err
 	}
 
 	runtime.GC()
-	percent := debug.SetGCPercent(-1)
-	defer debug.SetGCPercent(percent)
+	debug.SetGCPercent(-1)
 	quickTimers()
 	r.IdleWakes, r.BusyHops = handoffs(clock, &stop)
 	r.Before = load()
 	clock.reset()
 	flushes.begin()
 	watch.start(clock)
-	err = a.run()
+	if stuck, err = a.await(ctx, o.Duration+patience); stuck {
+		return nil, err
+	}
 	watch.stop()
 	r.After = load()
 	r.After.AtNs -= r.Before.AtNs
@@ -243,6 +255,37 @@ func (a *appender) message(body int32) realstore.Message {
 // spin is how long before an instant the pacer is awake. A sleep of the kernel
 // ends some 10 us late, on a virtual machine up to 100.
 const spin = int64(100 * time.Microsecond)
+
+// patience is how much longer than planned a run may take, and grace how long an
+// append that is under way may, once the run is interrupted: the kernel can hold
+// a writer for minutes.
+const (
+	patience = time.Minute
+	grace    = 2 * time.Second
+)
+
+// await does a.run, unless an append is stuck: then it goes on without it.
+func (a *appender) await(ctx context.Context, most time.Duration) (stuck bool, err error) {
+	ran := make(chan error, 1)
+	go func() { ran <- a.run() }()
+	late := time.NewTimer(most)
+	defer late.Stop()
+	select {
+	case err := <-ran:
+		return false, err
+	case <-late.C:
+		a.stop.Store(true)
+		err = fmt.Errorf("the appends of a run are not done %v after it should have ended: the disk takes less than that rate", patience)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	select {
+	case failed := <-ran:
+		return false, errors.Join(err, failed)
+	case <-time.After(grace):
+		return true, err
+	}
+}
 
 // run does all appends of the plan, or as many as there are until it is told
 // to stop.

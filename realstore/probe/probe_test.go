@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
+	"brokersim/realstore"
 	"brokersim/sim/variate"
 )
 
@@ -357,5 +361,74 @@ func TestThrottling(t *testing.T) {
 		if got := c.k.Throttling(); got != c.want {
 			t.Errorf("%+v: got %t", c.k, got)
 		}
+	}
+}
+
+// TestStuck: an interrupt doesn't wait for an append that the kernel holds, or
+// anything else does.
+func TestStuck(t *testing.T) {
+	o := brief(t)
+	p, err := o.plan(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := realstore.DefaultOptions("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, begun := make(chan struct{}), make(chan struct{}, len(p.at))
+	options.MappedFileSizeCommitLog = int(o.FileSize)
+	options.MessageIndexEnable = false
+	options.Hook.Append = func(int64, int) { begun <- struct{}{}; <-held }
+	store, err := realstore.Open(filepath.Join(t.TempDir(), "store"), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var stop atomic.Bool
+	a := &appender{plan: p, store: store, clock: newClock(), samples: make([]Sample, len(p.at)), stop: &stop}
+	context.AfterFunc(ctx, func() { stop.Store(true) })
+	go func() { <-begun; cancel() }()
+	stuck, err := a.await(ctx, time.Hour)
+	if !stuck || !errors.Is(err, context.Canceled) {
+		t.Errorf("await: got %t, %v, want stuck and canceled", stuck, err)
+	}
+	close(held)
+	for !stop.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFullDisk: blocks are allocated when a file is made, so a full disk is an
+// error, not a fault of the process.
+func TestFullDisk(t *testing.T) {
+	o := brief(t)
+	o.Rate, o.FileSize = 2000, 8<<20
+	dir := os.Getenv("BROKERSIM_FULL_DISK")
+	if dir == "" {
+		mount := `mkdir "$1" && mount -t tmpfs -o size=12m tmpfs "$1" && BROKERSIM_FULL_DISK="$1" exec "$2" -test.run='^TestFullDisk$' -test.v`
+		out, err := exec.Command("unshare", "-rm", "sh", "-c", mount, "sh", filepath.Join(t.TempDir(), "small"), os.Args[0]).CombinedOutput()
+		if !strings.Contains(string(out), "=== RUN") {
+			t.Skipf("no mount of one's own here: %v: %s", err, out)
+		}
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	err := Do(t.Context(), dir, o, nil, func(*Run) error { return nil })
+	if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), "no space") {
+		t.Errorf("Do: got %v, want no space", err)
+	}
+	// As if the space had gone meanwhile.
+	if err := os.MkdirAll(filepath.Join(dir, "store"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	o.FileSize = 16 << 20
+	if _, err := measure(t.Context(), filepath.Join(dir, "store"), &o, 0); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("measure: got %v, want ENOSPC", err)
 	}
 }
