@@ -313,6 +313,58 @@ func BenchmarkRatio(b *testing.B) {
 		f.close()
 		s.Close()
 	})
+	b.Run("sync", func(b *testing.B) {
+		m := benchMessage()
+		rec, err := AppendRecord(nil, &m, Placement{StoreHost: host("127.0.0.1:1")})
+		if err != nil {
+			b.Fatal(err)
+		}
+		o, _ := DefaultOptions("4.9.4")
+		o.FlushDiskType, o.MappedFileSizeCommitLog, o.MessageIndexEnable = SyncFlush, benchFile, false
+		s := open(b, b.TempDir(), o)
+		f, err := (machine{}).create(filepath.Join(b.TempDir(), "f"), benchFile, false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const each = 8
+		var work, done sync.WaitGroup
+		turns := make(chan bool)
+		for range syncWriters {
+			work.Go(func() {
+				m := benchMessage()
+				for range turns {
+					for range each {
+						if _, err := s.Append(&m, nil); err != nil {
+							b.Error(err)
+						}
+					}
+					done.Done()
+				}
+			})
+		}
+		at := 0
+		ratio(b, func() {
+			for range each {
+				from := at
+				for range syncWriters {
+					at += copy(f.data()[at:], rec)
+				}
+				if err := f.sync(from, at-from); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}, func() {
+			done.Add(syncWriters)
+			for range syncWriters {
+				turns <- true
+			}
+			done.Wait()
+		})
+		close(turns)
+		work.Wait()
+		f.close()
+		s.Close()
+	})
 	dir, bytes := readable(b)
 	d, err := OpenDir(dir)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,8 +207,8 @@ func TestFixtureRewritten(t *testing.T) {
 	dir := t.TempDir()
 	o := small(t, "4.3.2")
 	o.MappedFileSizeCommitLog = 65536
-	var now int64
-	o.Now = func() int64 { return now }
+	var now atomic.Int64 // the store's threads read it too
+	o.Now = now.Load
 	o.StoreHost = host("127.0.0.1:21911")
 	var blanks [][2]int64
 	var s *Store
@@ -221,7 +222,7 @@ func TestFixtureRewritten(t *testing.T) {
 			blanks = append(blanks, [2]int64{end + blankHead, offset})
 		}
 		end = offset + int64(r.Size)
-		now = r.StoreTimestamp
+		now.Store(r.StoreTimestamp)
 		m := r.Message()
 		m.Body = bytes.Clone(m.Body)
 		m.SysFlag = r.SysFlag

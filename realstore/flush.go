@@ -89,23 +89,56 @@ type flushRequest struct {
 type groupCommit struct {
 	mu          sync.Mutex
 	write, read []*flushRequest
+	free        []*flushRequest
 	closed      bool
+	// How many the last flush served, and how long it took: see gather.
+	served    int
+	tookNanos int64
 }
 
-func (g *groupCommit) add(r *flushRequest) bool {
+// add has a request wait for the disk to reach next; nil once the store closes.
+func (g *groupCommit) add(next int64) *flushRequest {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return false
+		return nil
 	}
+	var r *flushRequest
+	if n := len(g.free); n > 0 {
+		r, g.free = g.free[n-1], g.free[:n-1]
+	} else {
+		t := time.NewTimer(time.Hour)
+		t.Stop()
+		r = &flushRequest{done: make(chan error, 1), timer: t}
+	}
+	r.next = next
 	g.write = append(g.write, r)
-	return true
+	return r
+}
+
+// giveBack keeps an answered request for the next append.
+func (g *groupCommit) giveBack(r *flushRequest) {
+	g.mu.Lock()
+	g.free = append(g.free, r)
+	g.mu.Unlock()
 }
 
 func (g *groupCommit) len() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.write)
+}
+
+// gather gives the writers that the last flush released a moment to come again:
+// else one flush would serve the first of them, and the next the rest. It ends
+// when as many are there, after a quarter of what that flush took at the latest.
+func (g *groupCommit) gather(nanos func() int64) {
+	if g.len() >= g.served {
+		return
+	}
+	for until := nanos() + g.tookNanos/4; g.len() < g.served && nanos() < until; {
+		runtime.Gosched()
+	}
 }
 
 // swap takes the requests that came until now.
@@ -130,57 +163,37 @@ func (g *groupCommit) refuse() {
 
 // awaitFlush waits until the log is on disk up to next.
 func (s *Store) awaitFlush(next int64) error {
-	e := s.encoders.Get().(*encoder)
-	defer s.encoders.Put(e)
-	r := e.req
-	if r == nil {
-		t := time.NewTimer(time.Hour)
-		t.Stop()
-		r = &flushRequest{done: make(chan error, 1), timer: t}
-		e.req = r
-	}
-	r.next = next
-	if !s.group.add(r) {
-		return nil // closed, and flushed with that
-	}
-	if s.flusher == nil { // a test steps, and looks at the request itself
-		e.req = nil
-		return nil
+	r := s.group.add(next)
+	if r == nil || s.flusher == nil {
+		return nil // closed, and flushed with that; or a test steps, and looks at the request itself
 	}
 	s.flusher.wakeup()
 	r.timer.Reset(s.o.SyncFlushTimeout)
 	select {
 	case err := <-r.done:
 		r.timer.Stop()
+		s.group.giveBack(r)
 		return err
 	case <-r.timer.C:
-		e.req = nil // the group still knows it
-		return ErrFlushTimeout
+		return ErrFlushTimeout // the group still knows r
 	}
 }
 
 func (s *Store) groupCommitLoop() {
-	for {
-		if !s.flusher.wait(10 * time.Millisecond) {
-			return
+	for s.flusher.wait(10 * time.Millisecond) {
+		if s.group.len() > 0 {
+			s.group.gather(s.o.Nanos)
 		}
-		// Writers that the last flush released are about to come again: a moment
-		// for them lets one flush serve all, instead of one the first and one the rest.
-		for n := s.group.len(); n > 0; {
-			runtime.Gosched()
-			m := s.group.len()
-			if m == n {
-				break
-			}
-			n = m
+		start := s.o.Nanos()
+		if n := s.groupCommitOnce(); n > 0 {
+			s.group.served, s.group.tookNanos = n, s.o.Nanos()-start
 		}
-		s.groupCommitOnce()
 	}
 }
 
-// groupCommitOnce flushes for the requests that came, and answers them; without
-// any it flushes whatever there is.
-func (s *Store) groupCommitOnce() {
+// groupCommitOnce flushes for the requests that came, answers them, and returns
+// how many; without any it flushes whatever there is.
+func (s *Store) groupCommitOnce() int {
 	if s.pool != nil {
 		for s.commitOnce(0) {
 		}
@@ -195,6 +208,7 @@ func (s *Store) groupCommitOnce() {
 			s.fail(err)
 		}
 	}
+	return len(reqs)
 }
 
 // flushUntil flushes up to an offset. Up to 4.7.1 the broker looks at the

@@ -347,8 +347,9 @@ func TestFirstMessageOfAFile(t *testing.T) {
 func TestClockGoesBackwards(t *testing.T) {
 	dir := t.TempDir()
 	o := small(t, "4.3.2")
-	now := int64(1700000000000)
-	o.Now = func() int64 { now -= 10000; return now }
+	var now atomic.Int64
+	now.Store(1700000000000)
+	o.Now = func() int64 { return now.Add(-10000) }
 	s := open(t, dir, o)
 	last := int64(0)
 	for i := range 500 {

@@ -231,11 +231,8 @@ type put struct {
 	count int
 }
 
-// encoder holds the records of a batch, and an append's wait for the disk.
-type encoder struct {
-	buf []byte
-	req *flushRequest
-}
+// encoder holds the records of a batch.
+type encoder struct{ buf []byte }
 
 // check finds a message's queue and its record's length, and refuses a message
 // that can't be stored.
