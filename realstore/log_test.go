@@ -29,7 +29,7 @@ var inMemory = func() string {
 // TestLogAgainstSlice drives a store and a slice of messages side by side.
 func TestLogAgainstSlice(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
-		f.Value.Set("30")
+		f.Value.Set("15")
 		defer f.Value.Set(f.DefValue)
 	}
 	rapid.Check(t, func(t *rapid.T) {

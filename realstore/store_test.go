@@ -101,7 +101,11 @@ func realStore(t testing.TB, dir string) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &sum); err != nil || sum.Type != "summary" {
 		t.Fatalf("verify-store: no summary: %v\n%s", err, out)
 	}
-	if sum.Problems != 0 || sum.Orphans != 0 || sum.Asked != sum.Found || sum.Read != sum.Messages {
+	// After a crash the broker drops the index files that its checkpoint does not
+	// vouch for, and fills in again only what it scans.
+	_, err = os.Stat(filepath.Join(dir, abortName))
+	keys := err != nil && sum.Asked != sum.Found
+	if sum.Problems != 0 || sum.Orphans != 0 || keys || sum.Read != sum.Messages {
 		t.Errorf("the real store finds %+v", sum)
 	}
 	t.Logf("real store: %d messages, %d keys", sum.Messages, sum.Asked)
