@@ -25,10 +25,10 @@ var quantiles = []struct {
 	p, most float64
 }{{0.5, 0.05}, {0.99, 0.20}, {0.999, 0.25}}
 
-// compare holds virtual runs against as many live ones of the same draws. At
-// least two are wanted, for the floor. Compared with itself a run differs by
-// exactly 0 in all.
-func compare(virtual, live []run) []Line {
+// compareSojourns holds those of virtual runs against those of live ones. At
+// least two are wanted, for the floor. Compared with themselves runs differ by
+// exactly 0.
+func compareSojourns(virtual, live []run) []Line {
 	sortedV, sortedL := sortedOf(virtual), sortedOf(live)
 	v, l := newPool(virtual), newPool(live)
 	if len(v.times) == 0 || len(l.times) == 0 {
@@ -55,7 +55,7 @@ func compare(virtual, live []run) []Line {
 		}
 		lines = append(lines, line)
 	}
-	return append(append(lines, distanceLine(v, l, sortedV, sortedL)), countLines(virtual, live, "")...)
+	return append(lines, distanceLine(v, l, sortedV, sortedL))
 }
 
 func sortedOf(runs []run) (all [][]sim.Time) {
@@ -139,18 +139,25 @@ func distanceLine(v, l *pool, sortedV, sortedL [][]sim.Time) Line {
 	return line
 }
 
-// countLines hold counts of errors against each other, run by run.
-func countLines(got, live []run, suffix string) (lines []Line) {
+// Replayed ends the name of a quantity that was simulated of a live run's own
+// arrivals and stalls.
+const Replayed = ", replayed"
+
+// compareCounts holds those of errors, virtual and replayed, against live ones,
+// run by run.
+func compareCounts(virtual, replayed, live []run) (lines []Line) {
 	for o := model.TimeoutCleanQueue; o < outcomes; o++ {
-		if l := countLine(got, live, o); l.Got != 0 || l.Want != 0 {
-			l.Quantity = o.String() + suffix + ", per run"
-			lines = append(lines, l)
+		v, r := countLine(virtual, live, o), countLine(replayed, live, o)
+		switch {
+		case v.Got != 0 || v.Want != 0 || r.Got != 0:
+			v.Quantity = o.String() + ", per run"
+			r.Quantity = o.String() + ", per run" + Replayed
+		case o == outcomes-1 && lines == nil: // no error at all
+			v.Quantity, r.Quantity = "errors, per run", "errors, per run"+Replayed
+		default:
+			continue
 		}
-	}
-	if lines == nil {
-		l := countLine(got, live, outcomes-1) // there are none
-		l.Quantity = "errors" + suffix + ", per run"
-		lines = append(lines, l)
+		lines = append(lines, v, r)
 	}
 	return lines
 }

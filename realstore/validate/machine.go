@@ -15,6 +15,7 @@ import (
 	"brokersim/plots/numeral"
 	"brokersim/realstore/live"
 	"brokersim/sim"
+	"brokersim/sim/stat"
 )
 
 // Options of Machine.
@@ -234,15 +235,14 @@ func (m *machine) replay(ctx context.Context, b *bench, rec *live.Record, replic
 
 // judge compares what there is.
 func (b *bench) judge() Group {
-	g := Group{Name: b.Name, Title: b.Title, Lines: compare(b.virtual, b.live)}
-	a := &b.agreement
-	same := sameOutcome(a, replayedLeast)
-	same.Quantity += ", replayed"
-	g.Lines = append(append(g.Lines, same), countLines(b.replayed, b.live, ", replayed")...)
-	us := func(ns int64) string { return numeral.Digits(float64(ns) / 1e3) }
-	g.Notes = []string{fmt.Sprintf("%s sends/s, %s; arrivals late by %s us at p50, %s at p99; sweeps by %s at p99",
+	g := Group{Name: b.Name, Title: b.Title, Lines: compareSojourns(b.virtual, b.live)}
+	same := sameOutcome(&b.agreement, replayedLeast)
+	same.Quantity = "replayed, " + same.Quantity
+	g.Lines = append(append(g.Lines, same), compareCounts(b.virtual, b.replayed, b.live)...)
+	at := func(h *stat.Histogram, q float64) string { return numeral.Duration(sim.Time(h.Quantile(q))) }
+	g.Notes = []string{fmt.Sprintf("%s sends/s, %s; arrivals late by %s at p50, %s at p99, sweeps by %s at p99",
 		numeral.Count(int64(b.variant.Rate)), numeral.Plural(int64(len(b.live)), "live run"),
-		us(b.late.Arrivals.Quantile(0.5)), us(b.late.Arrivals.Quantile(0.99)), us(b.late.Sweeps.Quantile(0.99)))}
+		at(&b.late.Arrivals, 0.5), at(&b.late.Arrivals, 0.99), at(&b.late.Sweeps, 0.99))}
 	if b.variant.Rate < b.Rates[0] {
 		g.Notes = append(g.Notes, fmt.Sprintf("%s/s could not be paced here", numeral.Count(int64(b.Rates[0]))))
 	}

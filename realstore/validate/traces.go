@@ -9,6 +9,7 @@ import (
 
 	"brokersim/model"
 	"brokersim/model/recording"
+	"brokersim/plots/numeral"
 	"brokersim/sim/experiment"
 )
 
@@ -106,7 +107,7 @@ func sameOutcome(a *recording.Agreement, least float64) Line {
 func atLeast(what string, k, n int64, least float64) Line {
 	got := 100 * float64(k) / float64(max(n, 1))
 	l := Line{
-		Quantity: fmt.Sprintf("%s, %% of %d", what, n), Got: Number(got), Want: none, Difference: none,
+		Quantity: fmt.Sprintf("%s, %% of %s", what, numeral.Count(n)), Got: Number(got), Want: none, Difference: none,
 		Kind: Share, Lo: none, Hi: none, Floor: none, Limit: Number(least), Verdict: Agrees,
 	}
 	switch {
