@@ -295,14 +295,19 @@ func newLiveBroker() *cobra.Command {
 			return badInput(fmt.Errorf("%s: it has changed since the run was begun", args[0]))
 		}
 		sc.Config.Seed = seed
-		// A signal ends the run as the end of the input does.
-		control, ends := io.Pipe()
-		context.AfterFunc(cmd.Context(), func() { _ = ends.Close() })
-		go func() {
-			_, err := io.Copy(ends, cmd.InOrStdin())
-			_ = ends.CloseWithError(err)
-		}()
-		return live.Serve(&sc.Config, o, control, cmd.OutOrStdout())
+		return live.Serve(&sc.Config, o, control(cmd), cmd.OutOrStdout())
 	})
 	return cmd
+}
+
+// control is the standard input of a broker's process, which ends at a signal
+// too: either ends the run.
+func control(cmd *cobra.Command) io.Reader {
+	control, ends := io.Pipe()
+	context.AfterFunc(cmd.Context(), func() { _ = ends.Close() })
+	go func() {
+		_, err := io.Copy(ends, cmd.InOrStdin())
+		_ = ends.CloseWithError(err)
+	}()
+	return control
 }
