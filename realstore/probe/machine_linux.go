@@ -34,6 +34,29 @@ func switchesOf() switches {
 	return switches{unix.Gettid(), int64(u.Nvcsw), int64(u.Nivcsw)}
 }
 
+// switchesOfThread is of another thread of this process, without that by which
+// it went to sleep, if it did, once it had nothing more to do.
+func switchesOfThread(id int) switches {
+	s := switches{thread: id}
+	for line := range strings.Lines(text("/proc/self/task/" + strconv.Itoa(id) + "/status")) {
+		name, value, _ := strings.Cut(line, ":")
+		switch name {
+		case "State":
+			if strings.HasPrefix(strings.TrimSpace(value), "S") {
+				s.voluntary--
+			}
+		case "voluntary_ctxt_switches":
+			s.voluntary += leading(value)
+		case "nonvoluntary_ctxt_switches":
+			s.involuntary = leading(value)
+		}
+	}
+	if s.involuntary == 0 && s.voluntary <= 0 { // it is no more
+		s.thread = 0
+	}
+	return s
+}
+
 // quickTimers lets sleeps of each thread end in time: by default the kernel
 // may wake them 50 us late. New threads inherit it.
 func quickTimers() {

@@ -11,6 +11,7 @@ func freeBytes(string) int64                    { return -1 }
 func sleep(int64)                               {}
 func quickTimers()                              {}
 func switchesOf() switches                      { return switches{} }
+func switchesOfThread(int) switches             { return switches{} }
 func load() Load                                { return Load{} }
 func kernelReader() (func() KernelState, func()) {
 	return func() KernelState { return KernelState{} }, func() {}

@@ -299,7 +299,7 @@ func (a *appender) run() error {
 		for now < intended {
 			if left := intended - now - spin; left > 0 {
 				sleep(left)
-				a.own.voluntary++
+				a.own = switchesOf() // there is time for it, and none later
 			}
 			now = a.clock.now()
 		}
@@ -323,7 +323,13 @@ func (a *appender) run() error {
 		s.End, s.Offset, s.Bytes = end, result.Offset, int32(result.Bytes)
 		if s.Unlock-wanted > int64(Slow) {
 			seen := switchesOf()
-			s.Cause = seen.since(a.own)
+			if seen.thread != a.own.thread {
+				// After a long time in the kernel the runtime moves a goroutine on:
+				// what happened is in the counters of the thread that it left.
+				s.Cause = switchesOfThread(a.own.thread).since(a.own)
+			} else {
+				s.Cause = seen.since(a.own)
+			}
 			a.own = seen
 		}
 	}

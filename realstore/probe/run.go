@@ -113,7 +113,7 @@ const (
 	CauseRan                    // it was never switched off: time went in the kernel, or the host took the processor
 	CausePreempted              // something else ran
 	CauseSlept                  // it waited for something: a page, the writeback, the dirty limit
-	CauseUnknown                // it moved to another thread meanwhile
+	CauseUnknown                // the kernel no longer tells
 	causes
 )
 
