@@ -152,19 +152,40 @@ func bodyCRC(body []byte) uint32 { return crc32.ChecksumIEEE(body) & 0x7FFFFFFF 
 
 // encode frames a message that was checked, with its body's sum.
 func encode(dst []byte, m *Message, p Placement, v2 bool, crc uint32) []byte {
-	be := binary.BigEndian
-	magic, sys := MagicV1, m.SysFlag&^maskHosts
+	return encodeAfterHead(binary.BigEndian.AppendUint64(dst, head(m, p.StoreHost, v2)), m, p, v2, crc)
+}
+
+// encodeInPlace writes a record where it belongs, its head last: a process that
+// is killed meanwhile leaves no record, and not a torn one.
+func encodeInPlace(dst []byte, m *Message, p Placement, v2 bool, crc uint32) {
+	encodeAfterHead(dst[:blankHead:len(dst)], m, p, v2, crc)
+	binary.BigEndian.PutUint64(dst, head(m, p.StoreHost, v2))
+}
+
+// copyInPlace writes records where they belong, the first one's head last.
+func copyInPlace(dst, recs []byte) {
+	copy(dst[blankHead:], recs[blankHead:])
+	binary.BigEndian.PutUint64(dst, binary.BigEndian.Uint64(recs))
+}
+
+// head is TOTALSIZE and MAGICCODE.
+func head(m *Message, storeHost Host, v2 bool) uint64 {
+	magic := MagicV1
 	if v2 {
 		magic = MagicV2
 	}
+	return uint64(recordSize(m, storeHost, v2))<<32 | uint64(magic)
+}
+
+func encodeAfterHead(dst []byte, m *Message, p Placement, v2 bool, crc uint32) []byte {
+	be := binary.BigEndian
+	sys := m.SysFlag &^ maskHosts
 	if m.BornHost.v6() {
 		sys |= FlagBornHostV6
 	}
 	if p.StoreHost.v6() {
 		sys |= FlagStoreHostV6
 	}
-	dst = be.AppendUint32(dst, uint32(recordSize(m, p.StoreHost, v2)))
-	dst = be.AppendUint32(dst, magic)
 	dst = be.AppendUint32(dst, crc)
 	dst = be.AppendUint32(dst, uint32(m.QueueID))
 	dst = be.AppendUint32(dst, uint32(m.Flag))

@@ -349,14 +349,14 @@ func (s *Store) append(p *put, q *queue, ph *Phases) (r Result, err error) {
 	}
 	dst := f.target()[at:]
 	if p.batch == nil {
-		encode(dst[:0:p.bytes], p.m, Placement{r.QueueOffset, r.Offset, now, s.o.StoreHost}, len(p.m.Topic) > maxTopicBytesV1, p.crc)
+		encodeInPlace(dst[:p.bytes], p.m, Placement{r.QueueOffset, r.Offset, now, s.o.StoreHost}, len(p.m.Topic) > maxTopicBytesV1, p.crc)
 	} else {
 		for b, qo, off := p.batch, r.QueueOffset, r.Offset; len(b) > 0; qo++ {
 			n := readInt32(b)
 			place(b, qo, off, now)
 			b, off = b[n:], off+int64(n)
 		}
-		copy(dst, p.batch)
+		copyInPlace(dst, p.batch)
 	}
 	q.next = next
 	f.wrote.Store(int64(at + p.bytes))
