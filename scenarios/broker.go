@@ -33,8 +33,8 @@ type brokerKey struct {
 
 const (
 	waitMsMost   = 1000 * 3600 * 1000 // 1000 h, as the longest run
-	threadsMost  = 100_000
-	unknownMost  = 100 // unknown keys of a broker.conf that are named one by one
+	threadsMost  = 10_000             // each lock that spins looks at all that wait
+	unknownMost  = 100                // unknown keys of a broker.conf that are named one by one
 	capacityMost = math.MaxInt32
 )
 
@@ -224,9 +224,6 @@ func (d *decoder) settings(table *node, cores int, mechanism bool) model.Setting
 	}
 	for _, name := range table.names() {
 		n := table.keys[name]
-		if d.full() {
-			break
-		}
 		if name == "release" || name == "conf" || d.isHole(n) {
 			continue
 		}
@@ -238,9 +235,9 @@ func (d *decoder) settings(table *node, cores int, mechanism bool) model.Setting
 		if n.unset {
 			continue
 		}
-		before := len(d.faults)
+		before := d.found()
 		v := d.brokerValue(n, k)
-		if len(d.faults) > before {
+		if d.found() > before {
 			continue
 		}
 		if why := k.absent(release); why != "" {
@@ -326,8 +323,8 @@ func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
 		}
 		return reflect.ValueOf(b)
 	}
-	if s, ok := n.value.(string); ok {
-		d.atValue(n, "want a whole number without quotes as in broker.conf, %s, got %q", bounds(k.least, k.most), clip(s))
+	if s, ok := n.value.(string); ok && n.set == "" {
+		d.atValue(n, "want %s, without quotes as in broker.conf, got %q", bounds(k.least, k.most), clip(s))
 		return reflect.Zero(t)
 	}
 	return reflect.ValueOf(d.integer(n, k.least, k.most)).Convert(t)
@@ -337,7 +334,7 @@ func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
 func (d *decoder) otherKey(n *node, name string) {
 	switch {
 	case !slices.Contains(otherKeys, name):
-		near := cmp.Or(elsewhere(name), nearest(name, brokerNames))
+		near := cmp.Or(elsewhere(name), d.near(name, brokerNames))
 		if near == "" {
 			d.atKey(n, "unknown key: neither RocketMQ nor brokersim has it")
 			return
@@ -354,26 +351,32 @@ func (d *decoder) otherKey(n *node, name string) {
 }
 
 // conf reads a broker.conf as RocketMQ does: what it can't use it ignores, and
-// so do we, but not silently.
+// so do we, but not silently. Beside faults of the file stand its warnings.
 func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, mechanism bool) {
-	text, ok := d.fetch(n, rel)
+	content, ok := d.fetch(n, rel)
 	if !ok {
 		return
 	}
+	properties, why := readConf(string(content))
+	if why != "" {
+		d.inside(n, 0, "%s is no broker.conf: %s", rel, why)
+		return
+	}
 	var unread []string
-	unknown := 0
-	for _, p := range parseProperties(string(text)) {
-		if d.full() {
-			break
-		}
+	var warnings Faults
+	unknown, faulty := 0, false
+	for _, p := range properties {
 		note := func(format string, args ...any) {
-			d.notes = append(d.notes, fmt.Sprintf("%s:%d: %s: ", rel, p.line, clip(p.key))+fmt.Sprintf(format, args...))
+			warnings = append(warnings, Fault{File: rel, Line: p.line, Key: clip(p.key), Msg: fmt.Sprintf(format, args...)})
 		}
 		k := findKey(p.key)
 		switch {
 		case k == nil && missing[p.key] != "" && missing[p.key] == p.value:
 			note("%s is not simulated yet: the run is as if it were not set", p.value)
 		case k == nil && slices.Contains(otherKeys, p.key):
+			if p.value == "" {
+				note("has no value")
+			}
 			unread = append(unread, p.key)
 		case k == nil && unknown == unknownMost:
 			unknown++
@@ -381,7 +384,7 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 		case k == nil && unknown > unknownMost:
 		case k == nil:
 			unknown++
-			near := nearest(p.key, brokerNames[2:])
+			near := d.near(p.key, brokerNames[2:])
 			if near != "" {
 				near = fmt.Sprintf("; did you mean %q?", near)
 			}
@@ -391,7 +394,11 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 		case k.absent(release) != "":
 			note("%s", k.absent(release))
 		case k.kind == reflect.Bool:
-			into.Field(k.field).SetBool(strings.EqualFold(p.value, "true"))
+			v := strings.EqualFold(p.value, "true")
+			if !v && !strings.EqualFold(p.value, "false") {
+				note("want true or false, got %q: RocketMQ reads anything but true as false", clip(p.value))
+			}
+			into.Field(k.field).SetBool(v)
 		default:
 			bits := 64
 			if k.kind == reflect.Int {
@@ -399,19 +406,49 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 			}
 			v, err := strconv.ParseInt(p.value, 10, bits)
 			switch {
+			case p.value == "":
+				note("has no value: RocketMQ keeps the default")
 			case err != nil:
 				note("%q is not a whole number to RocketMQ, which then keeps the default", clip(p.value))
 			case v < k.least || v > k.most:
-				d.faults = append(d.faults, Fault{File: rel, Line: p.line, Key: p.key,
-					Msg: fmt.Sprintf("want a whole number %s, got %d", bounds(k.least, k.most), v)})
+				faulty = true
+				d.faults.add(Fault{File: rel, Line: p.line, Key: p.key, Msg: fmt.Sprintf("want %s, got %d", bounds(k.least, k.most), v)})
 			default:
 				into.Field(k.field).SetInt(v)
 			}
 		}
 	}
 	if len(unread) > 0 {
-		d.notes = append(d.notes, fmt.Sprintf("%s: known to RocketMQ, not read by the model: %s", rel, strings.Join(unread, ", ")))
+		warnings = append(warnings, Fault{File: rel, Msg: "known to RocketMQ, not read by the model: " + strings.Join(unread, ", ")})
 	}
+	for _, w := range warnings {
+		if faulty {
+			w.Msg = "warning: " + w.Msg
+			d.faults.add(w)
+		} else {
+			d.notes = append(d.notes, w.String())
+		}
+	}
+}
+
+// readConf splits a broker.conf, or says why the text is none: it may be in any
+// encoding that has ASCII in it, and must have a key that is known, or nearly.
+func readConf(text string) (properties []property, why string) {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && !strings.ContainsRune("\t\n\f\r", rune(c)) || c == 0x7f {
+			return nil, fmt.Sprintf("it is not text, byte %d is 0x%02x", i, c)
+		}
+	}
+	properties = parseProperties(text)
+	for i, p := range properties {
+		if slices.Contains(brokerNames[2:], p.key) || i < unknownMost && nearest(p.key, brokerNames[2:]) != "" {
+			return properties, ""
+		}
+	}
+	if n := len(properties); n > 0 {
+		return nil, fmt.Sprintf("none of its %d keys is known to RocketMQ; the first is %q", n, clip(properties[0].key))
+	}
+	return nil, ""
 }
 
 // property is one entry of a Java properties file.

@@ -24,10 +24,8 @@ const (
 	textMost     = 1 << 16 // bytes of one quantity's text
 	tablesMost   = 10_000  // [[stall]], [[producer]], ... of one kind, and rows of a stall file
 	durationMost = 1000 * sim.Hour
-	eventsMost   = 1e9       // arrivals of one run, all producers and loads together
 	stallsMost   = 1_000_000 // stalls of one run that one [[stall]] with every gives
-	queuedMost   = 1 << 30
-	queuedEach   = 256 // bytes that a waiting request takes, rounded up
+	serviceMost  = sim.Hour  // mean of what one step of a send takes
 	bodyMost     = math.MaxInt32
 
 	coresDefault = 4
@@ -66,7 +64,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	d.span(doc.Machine.WallPhase, 0, sim.Millisecond)
 	d.span(doc.Machine.SweepPhase, 0, 10*sim.Millisecond)
 	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second+1)
-	d.span(doc.Store.Delay, 0, durationMost+1)
+	d.span(doc.Store.Delay, 0, serviceMost+1)
 
 	c.Store = d.store(&doc.Store)
 	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores, c.Store.Profile != nil || c.Store.PageCache != nil)
@@ -79,16 +77,15 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
 	c.Producers = d.producers(doc.Producer, c.Broker.Release)
-	if n := root.child("producer"); n != nil && n.array && len(n.items) == 0 {
-		d.atKey(n, "want at least one [[producer]]")
-	}
 	for i := range doc.Load {
 		l := &doc.Load[i]
 		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v})
-		d.within(l.Service)
+		d.within(l.Service, serviceMost)
 		d.loadQueue(l, c.Broker.Release)
 	}
 	d.extent(&c, root)
+	d.oversized(&c, doc.Producer)
+	d.idle(&c, doc)
 	if p := c.Store.Profile; p != nil {
 		d.mechanisms(doc.Store.node.child("profile"), p, c.Duration)
 		d.notes = append(d.notes, p.Mismatches(&c)...)
@@ -137,17 +134,20 @@ func plain(t sim.Time) string {
 	return s
 }
 
-// within checks that a distribution of times has a mean, of at most
-// durationMost, and gives it back.
-func (d *decoder) within(x dist) dist {
-	if x.v != nil && !(x.v.Mean() <= float64(durationMost)) {
-		d.atValue(x.node, "want a mean of at most %s, got %s", plain(durationMost), spell(x.v.Mean()))
+// within checks that a distribution of times has a mean, of at most so much,
+// and gives it back.
+func (d *decoder) within(x dist, most sim.Time) dist {
+	if x.v != nil && !(x.v.Mean() <= float64(most)) {
+		d.atValue(x.node, "want a mean of at most %s, got %s", plain(most), spell(x.v.Mean()))
 	}
 	return x
 }
 
 func spell(ns float64) string {
-	if math.IsInf(ns, 1) || ns > float64(math.MaxInt64)/2 {
+	if math.IsInf(ns, 1) {
+		return "an infinite one"
+	}
+	if ns > float64(math.MaxInt64)/2 {
 		return strconv.FormatFloat(ns/1e9, 'g', 4, 64) + "s"
 	}
 	return plain(sim.Time(ns))
@@ -159,7 +159,7 @@ func (d *decoder) costs(t *costsTable) model.Costs {
 	from, into := reflect.ValueOf(t).Elem(), reflect.ValueOf(&costs).Elem()
 	for i := range into.NumField() {
 		x := from.FieldByName(into.Type().Field(i).Name).Interface().(dist)
-		if x = d.within(x); x.v != nil {
+		if x = d.within(x, serviceMost); x.v != nil {
 			into.Field(i).Set(reflect.ValueOf(x.v))
 		}
 	}
@@ -174,13 +174,21 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	if n := t.node.child("file"); n != nil {
 		for _, other := range []string{"where", "at", "every", "for", "until"} {
 			if o := t.node.child(other); o != nil {
-				d.atKey(o, "goes with no file: the file says where and when")
+				d.atKey(o, `want either "file", which says where and when, or %q`, other)
 			}
 		}
-		if t.File == "" && d.isHole(n) {
+		if t.File == "" { // as was said
 			return nil
 		}
-		return d.stallFile(n, t.File)
+		stalls := d.stallFile(n, t.File)
+		late := 0
+		for _, s := range stalls {
+			late += b2i(runs > 0 && s.At >= runs)
+		}
+		if late > 0 {
+			d.note(n, "%d of %d stalls come after the end of arrivals at %s", late, len(stalls), plain(runs))
+		}
+		return stalls
 	}
 	s := model.Stall{At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent)}
 	if n := t.node.child("where"); n == nil {
@@ -194,7 +202,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	}
 	d.span(t.At, 0, durationMost+1)
 	d.span(t.Until, 0, durationMost+1)
-	d.within(t.For)
+	d.within(t.For, durationMost)
 	if t.At.node == nil && t.Every.node == nil {
 		d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
 	}
@@ -212,14 +220,14 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
 	}
 	if t.Every.v != nil {
-		d.within(t.Every)
+		d.within(t.Every, durationMost)
 		if n := float64(runs) / t.Every.v.Mean(); runs > 0 && !(n <= stallsMost) {
 			d.atValue(t.Every.node, "want at most %d stalls in a run, got about %.3g: one each %s in %s",
 				stallsMost, n, spell(t.Every.v.Mean()), plain(runs))
 		}
 	}
 	if t.At.node != nil && runs > 0 && t.At.v >= runs {
-		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", t.At.v, runs)
+		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", plain(t.At.v), plain(runs))
 	}
 	return []model.Stall{s}
 }
@@ -266,12 +274,12 @@ func (d *decoder) bodies(t *producerTable) variate.Dist {
 		return t.Body.v
 	}
 	if t.Body.node != nil {
-		d.atKey(t.Body.node, `goes with no "bodies"`)
+		d.atKey(t.Body.node, `want either "body" or "bodies", got both`)
 	}
-	if !n.array || len(t.Bodies) < len(n.items) { // as was said
+	if !n.array || len(n.items) == 0 || len(t.Bodies) < len(n.items) { // as was said
 		return nil
 	}
-	sum, whole := 0.0, true
+	sum, shared, whole := 0.0, true, true // whether shares, and all, are well
 	var parts []string
 	for i := range t.Bodies {
 		b := &t.Bodies[i]
@@ -279,17 +287,18 @@ func (d *decoder) bodies(t *producerTable) variate.Dist {
 		if share := b.node.child("share"); share != nil && !(b.Share > 0 && b.Share <= 1) && !math.IsNaN(b.Share) {
 			d.atValue(share, "want more than 0 and at most 1, got %s", strconv.FormatFloat(b.Share, 'g', -1, 64))
 		}
-		whole = whole && b.Share > 0 && b.Body.v != nil
+		shared = shared && b.Share > 0 && b.Share <= 1
+		whole = whole && shared && b.Body.v != nil
 		sum += b.Share
 		if whole {
 			parts = append(parts, strconv.FormatFloat(b.Share, 'g', -1, 64)+"*"+b.Body.v.String())
 		}
 	}
-	if !whole {
+	if shared && math.Abs(sum-1) > 1e-9 {
+		d.atKey(n, "want shares that add up to 1, got %s", strconv.FormatFloat(sum, 'g', 10, 64))
 		return nil
 	}
-	if math.Abs(sum-1) > 1e-9 {
-		d.atKey(n, "want shares that add up to 1, got %s", strconv.FormatFloat(sum, 'g', 10, 64))
+	if !whole {
 		return nil
 	}
 	mix, err := variate.ParseDist("mixture("+strings.Join(parts, ", ")+")", variate.Bytes)
@@ -313,69 +322,6 @@ func (d *decoder) loadQueue(t *loadTable, release string) {
 	if n := t.node.child("queue"); n != nil && !hasKey(release, since) {
 		d.inside(n, 0, "%s has no %s queue of its own, it came with %s", release, t.Queue, since)
 	}
-}
-
-// extent refuses a run that would not end or not fit.
-func (d *decoder) extent(c *model.Config, root *node) {
-	n := root.child("duration")
-	if n == nil || c.Duration <= 0 {
-		return
-	}
-	sends, all := 0.0, 0.0
-	for _, p := range c.Producers {
-		sends += arriving(p.Arrivals, c.Duration)
-	}
-	queued := math.Min(sends, float64(c.Broker.SendThreadPoolQueueCapacity))
-	all = sends
-	for _, l := range c.Loads {
-		requests := arriving(l.Arrivals, c.Duration)
-		all += requests
-		queued += math.Min(requests, float64(capacity(&c.Broker, l.Queue)))
-	}
-	if !(all <= eventsMost) {
-		d.atValue(n, "want at most 1e9 arrivals in a run, got about %.3g in %s", all, plain(c.Duration))
-	}
-	if queued*queuedEach > queuedMost {
-		at := root.child("broker")
-		if at == nil {
-			at = n
-		}
-		d.atKey(at, "want queues of at most %d bytes, got up to %.4g: %d for each of %.4g waiting requests",
-			queuedMost, queued*queuedEach, queuedEach, queued)
-	}
-}
-
-// arriving is about how many arrive in that time.
-func arriving(a variate.Arrivals, in sim.Time) float64 {
-	if a == nil {
-		return 0
-	}
-	body, ok := strings.CutPrefix(a.String(), "piecewise(")
-	if !ok {
-		return a.Rate() * in.Seconds()
-	}
-	// Its long-run rate is that of its last segment alone. The segments are
-	// read off its spelling: piecewise(0s=43/s, 4s=3000/s).
-	n, from, rate := 0.0, sim.Time(0), 0.0
-	for _, segment := range strings.Split(strings.TrimSuffix(body, ")"), ", ") {
-		at, perSecond, _ := strings.Cut(segment, "=")
-		start := variate.Must(variate.ParseDuration(at))
-		n += rate * max(0, min(start, in)-from).Seconds()
-		from, rate = start, variate.Must(variate.ParseRate(perSecond))
-	}
-	return n + rate*max(0, in-from).Seconds()
-}
-
-// capacity is that of the queue of a [[load]].
-func capacity(s *model.Settings, queue string) int64 {
-	return map[string]int64{
-		"pull":           s.PullThreadPoolQueueCapacity,
-		"litePull":       s.LitePullThreadPoolQueueCapacity,
-		"heartbeat":      s.HeartbeatThreadPoolQueueCapacity,
-		"endTransaction": s.EndTransactionPoolQueueCapacity,
-		"ack":            s.AckThreadPoolQueueCapacity,
-		"adminBroker":    s.AdminBrokerThreadPoolQueueCapacity,
-	}[queue]
 }
 
 // decode turns a tree into a document.

@@ -21,7 +21,8 @@ type decoder struct {
 	lines   lines
 	resolve func(rel string) ([]byte, error)
 	holed   map[int]int // offsets of values that were at fault before the tree was built
-	faults  Faults
+	faults  faultList
+	lax     bool     // texts and arrays may be empty: a profile, which is written by a program
 	notes   []string // warnings
 	files   []file   // what resolve gave
 }
@@ -33,8 +34,28 @@ func (d *decoder) at(n *node, offset int, format string, args ...any) *Fault {
 		f.File = d.file
 		f.Line, f.Column = d.lines.position(offset)
 	}
-	d.faults = append(d.faults, f)
-	return &d.faults[len(d.faults)-1]
+	return d.faults.add(f)
+}
+
+// take keeps the faults of a file that the scenario names.
+func (d *decoder) take(err error) {
+	var faults Faults
+	if errors.As(err, &faults) {
+		for _, f := range faults {
+			d.faults.add(f)
+		}
+	}
+}
+
+// found is how many faults there are so far.
+func (d *decoder) found() int { return len(d.faults.kept) + d.faults.more }
+
+// near is the nearest of the names, which takes time, if anyone will read it.
+func (d *decoder) near(name string, names []string) string {
+	if d.faults.full() {
+		return ""
+	}
+	return nearest(name, names)
 }
 
 // syntax keeps the faults that the text of the file has.
@@ -42,7 +63,7 @@ func (d *decoder) syntax(faults []faultAt) {
 	for _, fault := range faults {
 		f := Fault{File: d.file, Key: fault.key, Msg: fault.msg}
 		f.Line, f.Column = d.lines.position(fault.offset)
-		d.faults = append(d.faults, f)
+		d.faults.add(f)
 	}
 }
 
@@ -63,12 +84,9 @@ func (d *decoder) inside(n *node, offset int, format string, args ...any) *Fault
 	return d.at(n, n.text+offset, format, args...)
 }
 
-// full reports that more faults are of no use to anyone.
-func (d *decoder) full() bool { return len(d.faults) >= faultsMost }
-
 // note keeps a warning about a node.
 func (d *decoder) note(n *node, format string, args ...any) {
-	d.notes = append(d.notes, n.path+": "+fmt.Sprintf(format, args...))
+	d.notes = append(d.notes, printable(n.path+": "+fmt.Sprintf(format, args...)))
 }
 
 // table decodes a table into a struct of document.go.
@@ -89,15 +107,12 @@ func (d *decoder) table(n *node, v reflect.Value) {
 		}
 	}
 	for _, name := range n.names() {
-		if d.full() {
-			return
-		}
 		if i, ok := fields[name]; ok {
 			if kid := n.child(name); kid != nil {
 				d.field(kid, v.Field(i), v.Type().Field(i).Tag)
 			}
 		} else {
-			d.atKey(n.keys[name], "unknown key; known here are %s", strings.Join(names, ", ")).Near = cmp.Or(elsewhere(name), nearest(name, names))
+			d.atKey(n.keys[name], "unknown key; known here are %s", strings.Join(names, ", ")).Near = cmp.Or(elsewhere(name), d.near(name, names))
 		}
 	}
 	for _, name := range names {
@@ -136,7 +151,7 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 		most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
 		*p = d.integer(n, least, most)
 	case *float64:
-		*p = d.number(n)
+		*p = d.number(n, cmp.Or(tag.Get("want"), "a finite number"))
 	case *duration:
 		p.node = n
 		text, ok := d.quantity(n, `a duration with its unit such as "10s"`)
@@ -186,7 +201,7 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 		}
 	default:
 		if v.Kind() == reflect.Slice {
-			d.slice(n, v)
+			d.slice(n, v, tag)
 		} else {
 			d.table(n, v)
 		}
@@ -216,19 +231,27 @@ func (d *decoder) isHole(n *node) bool {
 }
 
 // slice decodes an array of tables.
-func (d *decoder) slice(n *node, v reflect.Value) {
+func (d *decoder) slice(n *node, v reflect.Value, tag reflect.StructTag) {
 	switch {
 	case !n.array:
 		d.atValue(n, "want an array of tables, written [[%s]], got %s", n.path, n.kind())
+		return
+	case len(n.items) == 0 && !d.lax:
+		or := ", or no such key"
+		if tag.Get("need") != "" {
+			or = ""
+		}
+		what := "[[" + n.path + "]]"
+		if strings.Contains(n.path, ".") {
+			what = "element"
+		}
+		d.atKey(n, "want at least one %s%s", what, or)
 		return
 	case len(n.items) > tablesMost:
 		d.atValue(n, "want at most %d tables, got %d", tablesMost, len(n.items))
 		return
 	}
 	for _, item := range n.items {
-		if d.full() {
-			return
-		}
 		element := reflect.New(v.Type().Elem()).Elem()
 		d.table(item, element)
 		v.Set(reflect.Append(v, element))
@@ -257,6 +280,10 @@ func (d *decoder) textOf(n *node, tag reflect.StructTag) string {
 		return ""
 	}
 	if list == "" {
+		if !d.lax && strings.TrimSpace(s) == "" {
+			d.atValue(n, "want a text, or no such key, got the string %q", clip(s))
+			return ""
+		}
 		return d.line(n, s, tag.Get("lines") != "")
 	}
 	if names := strings.Split(list, ","); !slices.Contains(names, s) {
@@ -282,34 +309,32 @@ func (d *decoder) line(n *node, s string, lines bool) string {
 func (d *decoder) integer(n *node, least, most int64) int64 {
 	i, ok := n.value.(int64)
 	if !ok {
-		d.atValue(n, "want a whole number, got %s", n.kind())
+		d.atValue(n, "want %s, got %s", bounds(least, most), n.kind())
 		return least
 	}
 	if i < least || i > most {
-		d.atValue(n, "want a whole number %s, got %d", bounds(least, most), i)
+		d.atValue(n, "want %s, got %d", bounds(least, most), i)
 		return least
 	}
 	return i
 }
 
-// bounds spells the bounds of a whole number.
+// bounds spells a whole number with its bounds.
 func bounds(least, most int64) string {
 	switch most {
 	case least:
-		return fmt.Sprintf("equal to %d", least)
-	case math.MaxInt64:
-		return fmt.Sprintf("of at least %d", least)
+		return fmt.Sprintf("%d", least)
 	case waitMsMost:
-		return fmt.Sprintf("of ms from %d to %d (1000 h)", least, most)
+		return fmt.Sprintf("a whole number of ms from %d to %d (1000 h)", least, most)
 	case int64(durationMost):
-		return fmt.Sprintf("of ns from %d to %d (1000 h)", least, most)
+		return fmt.Sprintf("a whole number of ns from %d to %d (1000 h)", least, most)
 	default:
-		return fmt.Sprintf("from %d to %d", least, most)
+		return fmt.Sprintf("a whole number from %d to %d", least, most)
 	}
 }
 
-// number decodes a finite number.
-func (d *decoder) number(n *node) float64 {
+// number decodes a finite number, wanted as it says.
+func (d *decoder) number(n *node, want string) float64 {
 	switch v := n.value.(type) {
 	case int64:
 		return float64(v)
@@ -318,7 +343,7 @@ func (d *decoder) number(n *node) float64 {
 			return v
 		}
 	}
-	d.atValue(n, "want a finite number, got %s", n.kind())
+	d.atValue(n, "want %s, got %s", want, n.kind())
 	return math.NaN()
 }
 
@@ -384,9 +409,7 @@ func (d *decoder) arrivals(n *node, text string) variate.Arrivals {
 		return nil
 	}
 	at, err := ParseArrivals(trace.Path, content) // gzipped or not
-	var faults Faults
-	if errors.As(err, &faults) {
-		d.faults = append(d.faults, faults...)
+	if d.take(err); err != nil {
 		return nil
 	}
 	resolved, err := trace.Resolve(at)

@@ -21,8 +21,18 @@
 // never becomes a large unsigned.
 //
 // A file is at most 1 MiB, as is each file that it names; a run at most 1000 h,
-// 1e9 arrivals and 1 GiB of waiting requests. Bundled scenarios are read from
-// the binary; what they name is in it too, and stands in, with a warning, for a
-// file of that name that is missing beside a scenario saved elsewhere. The
-// numbers that their stories tell are held against runs (TestStories).
+// 1e9 arrivals, 10,000 threads in a pool, and 1 GiB of requests in the system
+// at one time, at 512 bytes each: all that come while the oldest is there (rate
+// x the longest stall or wait in the queue), and what comes faster than
+// costs.decode lets one connection's codec thread decode. One step of a send
+// takes at most 1 h in the mean. What is there but empty (a text, an array) is a fault, never the same as absent. Of more than 1000 faults the
+// rest are counted.
+//
+// Of no rejected send, thresholds of period_in_queue hold if they bound it from
+// above (see Expect).
+//
+// Bundled scenarios are read from the binary; what they name is in it too, and
+// stands in, with a warning, for a file of that name that is missing beside a
+// scenario saved elsewhere. The numbers that their stories tell are held
+// against runs (TestStories).
 package scenarios

@@ -102,7 +102,7 @@ type producerTable struct {
 
 type bodyTable struct {
 	placed
-	Share float64 `toml:"share" need:"true" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Its part of the messages."`
+	Share float64 `toml:"share" need:"true" want:"a number of more than 0 and at most 1" jsonschema:"exclusiveMinimum=0,maximum=1" jsonschema_description:"Its part of the messages."`
 	Body  dist    `toml:"body" need:"true" unit:"bytes" jsonschema_description:"Its size."`
 }
 
@@ -115,7 +115,7 @@ type loadTable struct {
 
 type thresholdTable struct {
 	placed
-	Expect string `toml:"expect" need:"true" jsonschema:"example=fraction(timeout_clean_queue) < 1%,example=p99(latency) < 50ms,example=goodput >= 40/s" jsonschema_description:"METRIC OPERATOR BOUND."`
+	Expect string `toml:"expect" need:"true" jsonschema:"example=fraction(timeout_clean_queue) < 1%,example=p99(latency) < 50ms,example=goodput >= 40/s" jsonschema_description:"METRIC OPERATOR BOUND. Of no rejected send, < and <= of its period_in_queue hold, > and >= do not; of no accepted send, latency and waiting are undecided."`
 }
 
 // placed is embedded in the tables whose place a check needs.

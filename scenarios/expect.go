@@ -22,6 +22,12 @@ import (
 //	throughput          successful attempts per virtual second; bound a rate
 //	goodput             messages stored exactly once per virtual second; bound a rate
 //
+// Where no send was rejected in the queue there is no period_in_queue: that all
+// of none are below a bound (< and <=) holds, that they are above it (> and >=)
+// does not, and the mark has no value. Without a send that was answered (taken
+// by a thread, made at all) a threshold of latency (waiting, anything) is
+// undecided.
+//
 // Outcomes and fates are spelt as in the result JSON's attempts and messages.
 type Expect struct {
 	Text   string
@@ -75,7 +81,7 @@ func ParseExpect(text string) (Expect, error) {
 		if at < 0 { // there are no parentheses
 			at, end = m[2], m[3]
 		}
-		return &variate.ParseError{Offset: at, End: end, Near: nearest(part(i), names),
+		return &variate.ParseError{Offset: at, End: end, Near: nearestMetric(part(i), names),
 			Msg: fmt.Sprintf("unknown %s %q; known are %s", what, clip(part(i)), strings.Join(names, ", "))}
 	}
 	e := Expect{Text: text, Metric: part(1), Of: part(2), Op: part(3)}
@@ -107,6 +113,33 @@ func ParseExpect(text string) (Expect, error) {
 	}
 	e.Bound = bound
 	return e, nil
+}
+
+// nearestMetric is the nearest name; of a quantile the nearest quantile, if
+// there may be one.
+func nearestMetric(name string, names []string) string {
+	digits, ok := strings.CutPrefix(strings.ToLower(name), "p")
+	if ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		switch {
+		case len(digits) == 2:
+			return quantileName(digits)
+		case len(digits) > 2 && strings.HasPrefix(digits, "99"):
+			return "p999"
+		}
+		return ""
+	}
+	return nearest(name, names)
+}
+
+// quantileName is the quantile nearest to one of two digits.
+func quantileName(digits string) string {
+	switch {
+	case digits >= "95":
+		return "p99"
+	case digits >= "70":
+		return "p90"
+	}
+	return "p50"
 }
 
 // parseBound reads the bound of a metric in the unit of Expect.Bound.
@@ -202,11 +235,16 @@ func (e Expect) Holds(value float64) bool {
 
 // Eval measures e on a result: passed or failed if all of the interval (the
 // value alone where there is none) is on one side of the bound, else undecided
-// (Passed is nil), as it is without an observation.
+// (Passed is nil), as it is without an observation; but see Expect for the
+// period of no rejected send.
 func (e Expect) Eval(r *model.Result) model.ThresholdMark {
 	mark := model.ThresholdMark{Expect: e.Text}
 	est, ok := e.Measure(r)
 	if !ok {
+		if e.Of == "period_in_queue" && r.PeriodMs.Count == 0 && r.Attempts.Sent > 0 {
+			below := e.Op == "<" || e.Op == "<="
+			mark.Passed = &below
+		}
 		return mark
 	}
 	mark.Value, mark.Lo, mark.Hi = &est.Value, est.Lo, est.Hi

@@ -34,7 +34,8 @@ func TestExpect(t *testing.T) {
 		{"mean( latency ) <= 2ms", 2, "passed"},
 		{"max(latency) < 1s", 300, "passed"},
 		{"p50(waiting) < 1s", 0, "none"},
-		{"max(period_in_queue) < 1s", 0, "none"},
+		{"max(latency) > 1s", 300, "failed"},
+		{"mean(waiting) >= 1s", 0, "none"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			e, err := ParseExpect(c.text)
@@ -56,6 +57,22 @@ func TestExpect(t *testing.T) {
 				t.Errorf("got %s %q, want %s", got, mark.Expect, c.want)
 			}
 		})
+	}
+	// Of no rejected send: all periods are below a bound, and none is above.
+	for text, want := range map[string]bool{
+		"max(period_in_queue) < 250ms": true, "p99(period_in_queue) <= 0s": true, "mean(period_in_queue) < 1s": true,
+		"max(period_in_queue) > 250ms": false, "p50(period_in_queue) >= 0s": false,
+	} {
+		e, err := ParseExpect(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mark := e.Eval(result); mark.Value != nil || mark.Passed == nil || *mark.Passed != want {
+			t.Errorf("%s of no rejected send: got %+v, want %t", text, mark, want)
+		}
+		if mark := e.Eval(&model.Result{}); mark.Passed != nil {
+			t.Errorf("%s of no send: got %t, want undecided", text, *mark.Passed)
+		}
 	}
 	if e, _ := ParseExpect("fraction(success) > 1%"); e.Eval(&model.Result{}).Value != nil {
 		t.Error("a fraction of nothing has a value")

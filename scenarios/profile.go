@@ -110,7 +110,7 @@ func ParseProfile(filename string, src []byte) (*model.Profile, error) {
 		return nil, Faults{{File: filename, Msg: fmt.Sprintf("want at most %d bytes, got %d", fileMost, len(src))}}
 	}
 	text := strings.TrimPrefix(string(src), "\ufeff")
-	d := &decoder{file: filename, lines: linesOf(text)}
+	d := &decoder{file: filename, lines: linesOf(text), lax: true}
 	root, syntax, holed := parseTree(text)
 	d.syntax(syntax)
 	if root == nil {
@@ -120,9 +120,8 @@ func ParseProfile(filename string, src []byte) (*model.Profile, error) {
 	doc := &profileDocument{}
 	d.table(root, reflect.ValueOf(doc).Elem())
 	p := d.profileOf(doc, root)
-	if len(d.faults) > 0 {
-		faults := d.faults.sorted(filename, nil)
-		return nil, faults[:min(len(faults), faultsMost)]
+	if d.found() > 0 {
+		return nil, d.faults.sorted(filename, nil)
 	}
 	if err := p.Check(); err != nil {
 		return nil, Faults{{File: filename, Msg: firstLine(err.Error())}}
@@ -254,7 +253,7 @@ func (d *decoder) mechanism(t *mechanismTable) model.Mechanism {
 		if share != nil {
 			d.atKey(share, `goes with "each"`)
 		}
-		if d.within(t.Every); t.Every.v != nil && !(t.Every.v.Mean() >= 1e6) {
+		if d.within(t.Every, durationMost); t.Every.v != nil && !(t.Every.v.Mean() >= 1e6) {
 			d.atValue(t.Every.node, "want a mean of at least 1ms, got %s", t.Every.v)
 		}
 	default:

@@ -23,7 +23,7 @@ import (
 //go:embed *.toml *.conf profiles/*.toml
 var bundle embed.FS
 
-// faultsMost is how many faults one error names.
+// faultsMost is how many faults one error names; the rest are counted.
 const faultsMost = 1000
 
 // Scenario is a checked scenario.
@@ -165,14 +165,13 @@ func parse(filename string, src []byte, resolve func(rel string) ([]byte, error)
 	d.holed = holed
 	for _, set := range sets {
 		if f := override(root, set); f != nil {
-			d.faults = append(d.faults, *f)
+			d.faults.add(*f)
 		}
 	}
 	doc := d.decode(root)
 	config, expects := d.config(doc, root)
-	if len(d.faults) > 0 {
-		faults := d.faults.sorted(filename, sets)
-		return nil, faults[:min(len(faults), faultsMost)]
+	if d.found() > 0 {
+		return nil, d.faults.sorted(filename, sets)
 	}
 	config.Name = strings.TrimSuffix(filepath.Base(filename), ".toml")
 	return &Scenario{

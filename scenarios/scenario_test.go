@@ -3,9 +3,11 @@ package scenarios
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,6 +20,7 @@ import (
 
 	"brokersim/model"
 	"brokersim/sim"
+	"brokersim/sim/variate"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -293,7 +296,7 @@ func TestHash(t *testing.T) {
 		return s.Hash
 	}
 	seen := map[string]bool{}
-	for _, h := range []string{base.Hash, mustParse(t, minimal+"# x\n").Hash, set.Hash, conf("a=1"), conf("a=2")} {
+	for _, h := range []string{base.Hash, mustParse(t, minimal+"# x\n").Hash, set.Hash, conf("brokerName=1"), conf("brokerName=2")} {
 		if len(h) != 16 || seen[h] {
 			t.Errorf("hash %q: not 16 digits, or seen before", h)
 		}
@@ -308,6 +311,8 @@ func TestInit(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		} else if want := strings.ReplaceAll(name, "\n", " "); s.Config.Title != want {
 			t.Errorf("title: got %q, want %q", s.Config.Title, want)
+		} else if len(s.Warnings) > 0 {
+			t.Errorf("%q: warnings %q", name, s.Warnings)
 		}
 	}
 	// What the starter spells out are the defaults, and it names no file.
@@ -459,4 +464,70 @@ func TestNearest(t *testing.T) {
 			t.Errorf("nearest(%q): got %q, want %q", clip(c.name), got, c.want)
 		}
 	}
+}
+
+// Beyond the faults that one error names the rest are counted, whatever they
+// are and wherever they stand.
+func TestManyFaults(t *testing.T) {
+	var keys, rows strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&keys, "k%d = 1\n", i)
+		fmt.Fprintf(&rows, "append,0,,%d,x,,\n", i)
+	}
+	columns := strings.Join(stallColumns, ",") + "\n"
+	for _, c := range []struct{ name, text, file, last string }{
+		{"keys", keys.String() + minimal, "", "in.toml: and 500 more faults"},
+		{"rows", minimal + "[[stall]]\nfile = 'f'\n", columns + rows.String(), "in.toml: and 500 more faults"},
+		{"arrivals", strings.Replace(minimal, "poisson(rate=43/s)", `trace(\"f\")`, 1), "arrive_ns\n" + strings.Repeat("x\n", 1200), "in.toml: and 200 more faults"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("in.toml", []byte(c.text), func(string) ([]byte, error) { return []byte(c.file), nil })
+			var faults Faults
+			if !errors.As(err, &faults) || len(faults) != faultsMost+1 {
+				t.Fatalf("got %d faults, want %d: %.200v", len(faults), faultsMost+1, err)
+			}
+			if got := faults[faultsMost].String(); got != c.last {
+				t.Errorf("got %q, want %q", got, c.last)
+			}
+		})
+	}
+}
+
+// A message never has anything in it that a terminal obeys.
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain, µs":         "plain, µs",
+		"\x1b[2J\x00\n\xff": `\x1b[2J\x00\n\xff`,
+		"\u202e\ufffd":      "\\u202e\ufffd",
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("printable(%q): got %q, want %q", in, got, want)
+		}
+	}
+	_, err := mustParse(t, minimal).Override("x=\x1b[2J\n")
+	if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+		t.Errorf("got %q", err)
+	}
+}
+
+// What a run holds follows what comes at its most, not what comes at its end.
+func TestRates(t *testing.T) {
+	parse := func(text string) variate.Arrivals { return variate.Must(variate.ParseArrivals(text)) }
+	near := func(name string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-6*want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	burst := parse("piecewise(0s=10/s, 4s=3000/s, 5s=0/s)")
+	near("arriving", arriving(burst, 10*sim.Second), 3040)
+	near("arriving before the end of the burst", arriving(burst, 4500*sim.Millisecond), 1540)
+	near("peak", peak(burst), 3000)
+	near("most in 0.1 s", most(burst, 100*sim.Millisecond, 10*sim.Second), 300)
+	near("most in a long time", most(burst, 5*sim.Second, 10*sim.Second), 3040)
+	near("backlog", backlog(burst, 1000, 10*sim.Second), 2000)
+	near("no backlog", backlog(burst, 4000, 10*sim.Second), 0)
+	near("trace", most(parse("trace(1ms, 2ms, 3ms, 9ms, 10ms)"), 2*sim.Millisecond, sim.Second), 3)
+	near("deterministic", arriving(parse("deterministic(rate=10/s, phase=1s)"), 3*sim.Second), 20)
+	near("mmpp", peak(parse("mmpp(a=1/s for 1s, b=9/s for 1s)")), 9)
 }

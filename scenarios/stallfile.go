@@ -31,9 +31,9 @@ func (d *decoder) stallFile(n *node, rel string) []model.Stall {
 		return nil
 	}
 	stalls, err := ParseStalls(rel, text)
-	var faults Faults
-	if errors.As(err, &faults) {
-		d.faults = append(d.faults, faults...)
+	d.take(err)
+	if err == nil && len(stalls) == 0 {
+		d.note(n, "no stalls are in %s", rel)
 	}
 	return stalls
 }
@@ -45,16 +45,16 @@ func (d *decoder) stallFile(n *node, rel string) []model.Stall {
 // in any order. Each row becomes a window (At and Until). The error is Faults,
 // each naming its line.
 func ParseStalls(name string, src []byte) ([]model.Stall, error) {
-	var faults Faults
+	var faults faultList
 	fault := func(line int, key, format string, args ...any) {
-		faults = append(faults, Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
+		faults.add(Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
 	}
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(src), "\ufeff")))
 	r.FieldsPerRecord = -1
 	head, err := r.Read()
 	if err != nil {
 		fault(1, "", "want the columns %s, got none", strings.Join(stallColumns, ","))
-		return nil, faults
+		return nil, faults.all(name)
 	}
 	at := map[string]int{}
 	for _, column := range stallColumns {
@@ -62,17 +62,17 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 			fault(1, column, "the column is missing")
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(faults.kept) > 0 {
+		return nil, faults.all(name)
 	}
 	var stalls []model.Stall
-	for rows := 0; len(faults) < faultsMost; rows++ {
+	for rows := 0; ; rows++ {
 		row, err := r.Read()
 		line, _ := r.FieldPos(0)
 		switch {
 		case errors.Is(err, io.EOF):
-			if len(faults) > 0 {
-				return nil, faults
+			if len(faults.kept) > 0 {
+				return nil, faults.all(name)
 			}
 			return stalls, nil
 		case err != nil:
@@ -81,10 +81,10 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 				line, err = pe.Line, pe.Err
 			}
 			fault(line, "", "not CSV: %s", err)
-			return nil, faults
+			return nil, faults.all(name)
 		case rows == tablesMost:
 			fault(line, "", "want at most %d stalls", tablesMost)
-			return nil, faults
+			return nil, faults.all(name)
 		case len(row) != len(head):
 			fault(line, "", "want %d fields, got %d", len(head), len(row))
 			continue
@@ -102,16 +102,15 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 		end, okEnd := stallTime(row[at[to]])
 		switch {
 		case !okBegin:
-			fault(line, from, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at[from]]))
+			fault(line, from, "want %s, got %q", bounds(0, int64(durationMost)), clip(row[at[from]]))
 		case !okEnd:
-			fault(line, to, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at[to]]))
+			fault(line, to, "want %s, got %q", bounds(0, int64(durationMost)), clip(row[at[to]]))
 		case end <= begin:
 			fault(line, to, "want more than %s = %d, got %d", from, begin, end)
 		default:
 			stalls = append(stalls, model.Stall{Where: where, At: begin, Until: end})
 		}
 	}
-	return nil, faults
 }
 
 func stallTime(s string) (sim.Time, bool) {

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 
@@ -32,19 +31,19 @@ const pageSize = 4096
 
 // store checks [store].
 func (d *decoder) store(t *storeTable) model.Store {
-	s := model.Store{Append: d.within(t.Append).v, Delay: t.Delay.v}
+	s := model.Store{Append: d.within(t.Append, serviceMost).v, Delay: t.Delay.v}
 	if t.Append.node == nil {
 		s.Append = model.DefaultAppend()
 	}
-	if n := t.node.child("profile"); n != nil && !(t.Profile == "" && (d.isHole(n) || n.value == nil)) {
+	if n := t.node.child("profile"); n != nil && t.Profile != "" {
 		s.Profile = d.profile(n, t.Profile)
 		if t.Append.node != nil {
-			d.atKey(t.Append.node, `goes with no "profile": the profile says what an append takes`)
+			d.atKey(t.Append.node, `want either "append" or "profile", which says what an append takes, got both`)
 		}
 	}
 	if t.Kind == "pagecache" {
 		s.PageCache = d.pageCache(t)
-		s.Flush = d.within(t.Flush).v
+		s.Flush = d.within(t.Flush, serviceMost).v
 		if t.Flush.node == nil {
 			s.Flush = variate.Must(variate.ParseDist(flushDefault, variate.Duration))
 		}
@@ -88,7 +87,7 @@ func (d *decoder) pageCache(t *storeTable) *model.PageCache {
 		Expire:      t.DirtyExpire.or(expireDefault),
 		StablePages: t.StablePages,
 	}
-	before := len(d.faults)
+	before := d.found()
 	d.bytes(t.Memory, 1<<20, 1<<50)
 	d.bytes(t.Disk.size, pageSize, 1<<40)
 	d.span(t.DirtyWriteback, 0, sim.Hour+1)
@@ -98,7 +97,7 @@ func (d *decoder) pageCache(t *storeTable) *model.PageCache {
 	}
 	if n := t.DirtyWriteback.node; n != nil && !t.DirtyWriteback.bad && c.Writeback > 0 && c.Writeback < 10*sim.Millisecond {
 		d.atValue(n, "want 0s or at least 10ms, got %s", c.Writeback)
-	} else if c.Writeback >= 10*sim.Millisecond && c.Expire/c.Writeback >= 10_000 && len(d.faults) == before {
+	} else if c.Writeback >= 10*sim.Millisecond && c.Expire/c.Writeback >= 10_000 && d.found() == before {
 		d.atValue(t.DirtyExpire.node, "want less than 10000 times dirty_writeback = %s, got %s", c.Writeback, c.Expire)
 	}
 	limit := func(ratio int64, ratioKey string, bytes size, percent int64) (int64, *node) {
@@ -118,7 +117,7 @@ func (d *decoder) pageCache(t *storeTable) *model.PageCache {
 	var low, high *node
 	c.Background, low = limit(t.DirtyBackgroundRatio, "dirty_background_ratio", t.DirtyBackgroundBytes, backgroundRatioDefault)
 	c.Limit, high = limit(t.DirtyRatio, "dirty_ratio", t.DirtyBytes, dirtyRatioDefault)
-	if len(d.faults) > before {
+	if d.found() > before {
 		return c
 	}
 	if c.Background >= c.Limit {
@@ -156,16 +155,19 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 			d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
 		}
 		d.span(t.At, 0, durationMost+1)
-		d.within(t.For)
+		d.within(t.For, durationMost)
 		d.bytes(t.Rate.size, 1, 1<<40)
 		if t.For.v != nil && !(t.For.v.Mean() > 0) {
 			d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
 		}
-		if d.within(t.Every); t.Every.v != nil && !(t.Every.v.Mean() >= 1e6) {
+		if d.within(t.Every, durationMost); t.Every.v != nil && !(t.Every.v.Mean() >= 1e6) {
 			d.atValue(t.Every.node, "want a mean of at least 1ms, got %s", t.Every.v)
 		}
 		if t.For.v != nil && t.Every.v != nil && !(t.For.v.Mean() <= 1e6*t.Every.v.Mean()) {
 			d.atValue(t.For.node, "want at most a million times every, got %s", t.For.v)
+		}
+		if t.At.node != nil && doc.Duration.v > 0 && t.At.v >= doc.Duration.v {
+			d.note(t.At.node, "the burst at %s comes after the end of arrivals at %s", plain(t.At.v), plain(doc.Duration.v))
 		}
 		if writes := writing(&n, doc.Duration.v); writes > writesMost {
 			d.atKey(t.node, "want at most %.0e writes of 32 KiB in a run, got about %.3g", float64(writesMost), writes)
@@ -211,14 +213,6 @@ func (d *decoder) profile(n *node, rel string) *model.Profile {
 		return nil
 	}
 	p, err := ParseProfile(rel, src)
-	var faults Faults
-	if errors.As(err, &faults) {
-		d.faults = append(d.faults, faults...)
-		return nil
-	}
-	if err != nil {
-		d.atValue(n, "%s", firstLine(err.Error()))
-		return nil
-	}
+	d.take(err)
 	return p
 }

@@ -19,15 +19,15 @@ import (
 // decreasing. Rows where it is empty (a send that never arrived) are passed
 // over. The file may be gzipped. The error is Faults, each naming its line.
 func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
-	var faults Faults
+	var faults faultList
 	fault := func(line int, key, format string, args ...any) {
-		faults = append(faults, Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
+		faults.add(Fault{File: name, Line: line, Key: key, Msg: fmt.Sprintf(format, args...)})
 	}
 	const column = "arrive_ns"
 	text, err := gunzip(src)
 	if err != nil {
 		fault(0, "", "%s", err)
-		return nil, faults
+		return nil, faults.all(name)
 	}
 	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(string(text), "\ufeff")))
 	r.ReuseRecord = true
@@ -35,14 +35,14 @@ func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 	at := slices.Index(head, column)
 	if err != nil || at < 0 {
 		fault(1, column, "the column is missing")
-		return nil, faults
+		return nil, faults.all(name)
 	}
 	var out []sim.Time
 	last := sim.Time(0)
-	for len(faults) < faultsMost {
+	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			if len(out) == 0 && len(faults) == 0 {
+			if len(out) == 0 && len(faults.kept) == 0 {
 				fault(1, column, "want at least one arrival")
 			}
 			break
@@ -62,7 +62,7 @@ func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 		t, err := strconv.ParseInt(row[at], 10, 64)
 		switch {
 		case err != nil || t < 0 || t > int64(durationMost):
-			fault(line, column, "want a whole number %s, got %q", bounds(0, int64(durationMost)), clip(row[at]))
+			fault(line, column, "want %s, got %q", bounds(0, int64(durationMost)), clip(row[at]))
 		case sim.Time(t) < last:
 			fault(line, column, "want at least the %d of the row before, got %d", last, t)
 		default:
@@ -70,8 +70,8 @@ func ParseArrivals(name string, src []byte) ([]sim.Time, error) {
 			out = append(out, last)
 		}
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(faults.kept) > 0 {
+		return nil, faults.all(name)
 	}
 	return out, nil
 }

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +69,9 @@ func (n *node) kind() string {
 		}
 		return "a table"
 	case string:
+		if n.set != "" { // VALUE, which need not have been meant as one
+			return strconv.Quote(clip(v))
+		}
 		return "the string " + strconv.Quote(clip(v))
 	case int64:
 		return fmt.Sprintf("the integer %d", v)
@@ -131,9 +136,9 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// parseTree decodes src. Where toml stops at one value, or at a key that is
-// there twice, that is kept as a fault and the rest is decoded without it, so
-// that its faults come to light too. The tree is nil if nothing more can be
+// parseTree decodes src. Where toml stops at one value, at one line, or at a key
+// or table that is there twice, that is kept as a fault and the rest is decoded
+// without it, so that its faults come to light too. The tree is nil if nothing more can be
 // said. Values at fault are 0 in it; holed has their offsets, with the index of
 // the fault.
 func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
@@ -143,6 +148,8 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 		return nil, []faultAt{{offset: bad, msg: "want UTF-8 with at most one byte order mark, at its beginning"}}, nil
 	}
 	holed = map[int]int{}
+	twice := map[string]string{} // tables that are there again, by the name that they got
+	mended := -1                 // where the last line that was mended begins
 	for {
 		places, pairs, stop := scanPlaces(src)
 		if stop != nil && stop.limit {
@@ -152,6 +159,9 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 		_, err := toml.Decode(src, &tree)
 		if err == nil {
 			root = build(tree, places, nil, "")
+			for name, table := range twice {
+				root.join(name, table)
+			}
 			root.nameHoles(faults, holed)
 			return root, faults, holed
 		}
@@ -161,8 +171,30 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 			fault = faultAt{offset: max(0, min(pe.Position.Start, len(src))), msg: firstLine(pe.Message)}
 		}
 		hole, ok := holeFor(pairs, fault.offset)
+		if _, again := holed[hole.val]; ok && again && len(faults) < syntaxMost {
+			if src, ok = hole.fill(src); ok { // what follows a value at fault
+				continue
+			}
+			return nil, faults, nil
+		}
 		if !ok || len(faults) == syntaxMost {
-			return nil, append(faults, faultAt{offset: fault.offset, msg: "not TOML: " + fault.msg}), nil
+			line := lineAt(src, fault.offset)
+			if line.from <= mended && len(faults) < syntaxMost {
+				return nil, faults, nil // it did not help
+			}
+			mended = line.from
+			if name, table, rest := line.again(src); rest != "" && strings.Contains(fault.msg, "already") {
+				faults = append(faults, faultAt{offset: fault.offset, msg: fault.msg, key: table})
+				twice[name], src = table, rest
+				continue
+			}
+			faults = append(faults, faultAt{offset: fault.offset, msg: "not TOML: " + fault.msg})
+			at, rest := line.mend(src)
+			if rest == "" || len(faults) > syntaxMost {
+				return nil, faults, nil
+			}
+			holed[at], src = len(faults)-1, rest
+			continue
 		}
 		if bare := src[hole.val:hole.end]; hole.key >= 0 {
 			fault.key = clip(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(src[hole.key:hole.val]), "=")))
@@ -170,6 +202,8 @@ func parseTree(src string) (root *node, faults []faultAt, holed map[int]int) {
 			fault.offset = hole.val
 			if strings.ContainsAny(bare, "abcdefghijklmnopqrstuvwxyz/%") {
 				fault.msg = "want quotes around a text, or a quantity with its unit"
+			} else if strings.HasSuffix(fault.msg, "is out of range for int64") {
+				fault.msg = fmt.Sprintf("want a whole number of at most %d", math.MaxInt64)
 			}
 			if got := clip(strings.TrimSpace(bare)); !strings.Contains(fault.msg, got) {
 				fault.msg += ", got " + got
@@ -227,6 +261,85 @@ func (p pair) fill(src string) (string, bool) {
 	return filled, filled != src
 }
 
+// span is a line of the source, without its end.
+type span struct{ from, to int }
+
+func lineAt(src string, offset int) span {
+	from := strings.LastIndexByte(src[:offset], '\n') + 1
+	to := strings.IndexByte(src[offset:], '\n')
+	if to < 0 {
+		return span{from, len(src)}
+	}
+	return span{from, offset + to}
+}
+
+var (
+	headerForm = regexp.MustCompile(`^\s*\[\[?\s*([A-Za-z0-9_-]+)\s*\]\]?\s*(?:#.*)?$`)
+	entryForm  = regexp.MustCompile(`^\s*[A-Za-z0-9_-]+([ \t]*[=:][ \t]*|[ \t]+)[^ \t=]`)
+)
+
+// again gives the table of a header a name that no other has, of the same
+// length; rest is "" where the line is no header.
+func (l span) again(src string) (name, table, rest string) {
+	m := headerForm.FindStringSubmatchIndex(src[l.from:l.to])
+	if m == nil {
+		return "", "", ""
+	}
+	from, to := l.from+m[2], l.from+m[3]
+	for c := 'a'; c <= 'z'; c++ {
+		name = strings.Repeat("z", to-from-1) + string(c)
+		if !strings.Contains(src, name) {
+			return name, src[from:to], src[:from] + name + src[to:]
+		}
+	}
+	return "", "", ""
+}
+
+// mend makes of a line that begins like key = value one of that key with the
+// value 0, and says where that is; rest is "" where it doesn't.
+func (l span) mend(src string) (at int, rest string) {
+	m := entryForm.FindStringSubmatchIndex(src[l.from:l.to])
+	if m == nil {
+		return 0, ""
+	}
+	from := l.from + m[2]
+	if l.to-from < 2 {
+		return 0, ""
+	}
+	return from + 1, src[:from] + "=0" + strings.Repeat(" ", l.to-from-2) + src[l.to:]
+}
+
+// join puts the keys of a table that was there again, under another name, into
+// the first of its name, or makes it the last of an array.
+func (n *node) join(name, table string) {
+	again, first := n.keys[name], n.keys[table]
+	delete(n.keys, name)
+	switch {
+	case again == nil || first == nil || again.array:
+	case first.array:
+		again.rename(name, join(table, strconv.Itoa(len(first.items))))
+		first.items = append(first.items, again)
+	default:
+		again.rename(name, table)
+		for key, kid := range again.keys {
+			if _, ok := first.keys[key]; !ok && first.keys != nil {
+				first.keys[key] = kid
+			}
+		}
+	}
+}
+
+// rename gives all paths in n that begin with one name another.
+func (n *node) rename(from, to string) {
+	n.path = to + strings.TrimPrefix(n.path, from)
+	for _, kid := range n.keys {
+		kid.rename(from, to)
+	}
+	for _, item := range n.items {
+		item.rename(from, to)
+	}
+}
+
 // faultAt is a fault at an offset of the source.
 type faultAt struct {
 	offset int
@@ -251,7 +364,7 @@ func (n *node) nameHoles(faults []faultAt, holed map[int]int) {
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	s = strings.TrimSuffix(s, ".")
-	if s != "" {
+	if len(s) > 1 && strings.ToLower(s[1:2]) == s[1:2] { // not TOML
 		s = strings.ToLower(s[:1]) + s[1:]
 	}
 	return s
