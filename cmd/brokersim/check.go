@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/input"
 	"brokersim/scenarios"
 )
 
@@ -16,14 +17,17 @@ func newCheck() *cobra.Command {
 		Short: "Find every fault of scenario files",
 		Long: `Check scenario files without running them. Every fault is printed on stdout, as
 file:line:column: key: what was wanted and got; a file without one is "ok", with
-warnings for what is read but has no effect. Exit code 2 if there is a fault.`,
+warnings for what is read but has no effect; - is standard input. Exit code 2 if there is a fault.`,
 		Example: "  brokersim check mine.toml\n  brokersim check scenarios/*.toml",
 		Args:    operands("at least one FILE", 1, 1<<20),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			code := 0
 			for _, name := range args {
-				sc, err := load(name, nil)
+				sc, err := sourceOf(cmd).load(cmd.Context(), name, nil)
+				if cmd.Context().Err() != nil {
+					return err
+				}
 				if err != nil {
 					code = exitBadInput
 					fmt.Fprintln(out, fault(name, err))
@@ -45,8 +49,12 @@ warnings for what is read but has no effect. Exit code 2 if there is a fault.`,
 // fault names the file in an error that doesn't say where it is.
 func fault(name string, err error) string {
 	var faults scenarios.Faults
-	if errors.As(err, &faults) {
+	var unread *input.Error
+	switch {
+	case errors.As(err, &faults):
 		return faults.Error()
+	case errors.As(err, &unread):
+		return unread.Error()
 	}
 	return fmt.Sprintf("%s: %v", name, err)
 }

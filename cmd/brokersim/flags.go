@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/cmd/brokersim/internal/ui"
 )
 
@@ -41,6 +42,7 @@ type simulation struct {
 	json         bool
 	out          string
 	requests     string
+	force        bool
 	quiet        bool
 	noFigures    bool
 }
@@ -59,7 +61,8 @@ func (s *simulation) flags(cmd *cobra.Command) {
 	f.BoolVar(&s.json, "json", false, "print the result as JSON and nothing else")
 	f.StringVar(&s.out, "out", "", "`DIR` for figures and result.json (default out/<scenario>)")
 	f.StringVar(&s.requests, "requests", "", "write "+sends+" to `FILE` (.csv or .csv.gz), or to stdout for -")
-	f.BoolVar(&s.noFigures, "no-figures", false, "draw no figures")
+	f.BoolVar(&s.force, "force", false, "replace the requests CSV that is at --requests")
+	f.BoolVar(&s.noFigures, "no-figures", false, "draw no figures, and remove earlier ones")
 	f.BoolVar(&s.quiet, "quiet", false, "no progress and no notes on stderr; errors are still told")
 	f.Lookup("seed").DefValue = ""
 }
@@ -87,6 +90,9 @@ func (s *simulation) repeat(seed uint64, command ...string) string {
 		if f.value != "" {
 			args = append(args, f.name, f.value)
 		}
+	}
+	if s.requests != "" && !output.IsStdout(s.requests) {
+		args = append(args, "--force") // it is there by then
 	}
 	if s.noFigures {
 		args = append(args, "--no-figures")

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/scenarios"
 )
@@ -28,8 +29,11 @@ from. A file that is there is left alone.`,
 				path = strings.TrimSuffix(args[0], ".toml") + ".toml"
 			}
 			name := strings.TrimSuffix(filepath.Base(path), ".toml")
-			if name == "" {
+			switch {
+			case name == "":
 				return usageError(cmd, errors.New("init: want a NAME, got an empty one"))
+			case strings.ContainsFunc(path, unicode.IsControl):
+				return usageError(cmd, fmt.Errorf("init: want a NAME without control characters, got %q", args[0]))
 			}
 			if err := create(path, scenarios.Init(name)); err != nil {
 				return err
@@ -42,13 +46,12 @@ from. A file that is there is left alone.`,
 
 // create writes a file that must not be there yet.
 func create(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
+	err := output.WriteNew(path, data)
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return badInput(fmt.Errorf("init: %s is there already", path))
+	case errors.Is(err, fs.ErrNotExist):
+		return badInput(fmt.Errorf("init: no folder %s", filepath.Dir(path)))
 	}
-	if err != nil {
-		return inputError(err)
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return err
 }

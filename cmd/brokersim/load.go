@@ -1,48 +1,99 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"io/fs"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"github.com/spf13/cobra"
+
+	"brokersim/cmd/brokersim/internal/input"
 	"brokersim/scenarios"
 )
 
 // load gives the scenario of an operand, a bundled name or a path, with
 // overrides. A bundled name wins over a file of that name, which ./NAME means.
 func load(operand string, sets []string) (*scenarios.Scenario, error) {
-	read := scenarios.Named
-	if isPath(operand) {
-		read = scenarios.Load
+	var s source
+	return s.load(context.Background(), operand, sets)
+}
+
+// source reads scenarios and what they name.
+type source struct {
+	stdin io.Reader // what - and /dev/stdin mean; nil: not taken
+	files []string  // those that were read, which nothing may replace
+}
+
+// sourceOf reads what the command's operands name, standard input included.
+func sourceOf(cmd *cobra.Command) *source { return &source{stdin: cmd.InOrStdin()} }
+
+func (s *source) load(ctx context.Context, operand string, sets []string) (*scenarios.Scenario, error) {
+	read := func(name string) (*scenarios.Scenario, error) { return s.parse(ctx, name) }
+	if !isPath(operand) {
+		read = scenarios.Named
 	}
 	sc, err := read(operand)
 	if err == nil && len(sets) > 0 {
 		sc, err = sc.Override(sets...)
 	}
+	if ctx.Err() != nil { // a fault may only be that
+		err = ctx.Err()
+	}
 	return sc, inputError(err)
+}
+
+// parse reads a scenario file; files that it names are beside it.
+func (s *source) parse(ctx context.Context, path string) (*scenarios.Scenario, error) {
+	text, err := s.read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	name := path
+	if input.IsStdin(path) {
+		name, path = "stdin.toml", ""
+	}
+	return scenarios.Parse(name, text, func(rel string) ([]byte, error) {
+		rel = filepath.FromSlash(rel)
+		if !filepath.IsAbs(rel) {
+			rel = filepath.Join(filepath.Dir(path), rel)
+		}
+		s.files = append(s.files, rel)
+		return input.Read(ctx, rel, input.ScenarioMost)
+	})
+}
+
+func (s *source) read(ctx context.Context, path string) ([]byte, error) {
+	if s.stdin != nil && input.IsStdin(path) {
+		return io.ReadAll(input.Stdin(ctx, s.stdin, input.ScenarioMost))
+	}
+	s.files = append(s.files, path)
+	return input.Read(ctx, path, input.ScenarioMost)
 }
 
 func isPath(operand string) bool {
 	if slices.Contains(scenarios.Names(), operand) {
 		return false
 	}
-	if strings.HasSuffix(operand, ".toml") || strings.ContainsAny(operand, `/\`) {
+	if input.IsStdin(operand) || strings.HasSuffix(operand, ".toml") || strings.ContainsAny(operand, `/\`) {
 		return true
 	}
-	info, err := os.Stat(operand)
-	return err == nil && !info.IsDir()
+	_, err := os.Lstat(operand)
+	return err == nil
 }
 
-// inputError gives the error of reading an input its exit code: what the user
-// named wrongly or wrote wrongly is bad input, what the system failed to read
-// is not.
+// inputError gives the error of reading an input its exit code: whatever is
+// wrong with it, it is the input's, unless the reading was interrupted.
 func inputError(err error) error {
-	var path *fs.PathError
-	if err == nil || errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EISDIR) {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	default:
+		return badInput(err)
 	}
-	return badInput(err)
 }

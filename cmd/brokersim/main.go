@@ -9,6 +9,7 @@
 //	brokersim replay SCENARIO  recorded arrivals and stalls instead of drawn ones
 //	brokersim live SCENARIO    on the wall clock, over a real store
 //	brokersim verify           the kernel against closed forms
+//	brokersim validate         the simulator against a real broker and this machine
 //	brokersim version
 //
 // Standard output is data, standard error is talk. The exit code is 0 when all
@@ -28,6 +29,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"brokersim/cmd/brokersim/internal/ui"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -41,16 +44,25 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 			code = exitInternal
 		}
 	}()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
 	root := newRoot()
 	root.SetArgs(slices.Concat([]string{}, args)) // nil would mean os.Args
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := ui.NewOutput(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	return exitCode(root.ExecuteContext(ctx), stderr)
+	code = exitCode(root.ExecuteContext(ctx), stderr)
+	if err := out.Err(); err != nil && code != exitInternal { // which has told it
+		code = exitCode(&exitError{exitInternal, err}, stderr)
+	}
+	return code
 }
 
 // Exit codes.

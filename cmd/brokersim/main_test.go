@@ -21,6 +21,11 @@ func TestMain(m *testing.M) {
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			fixture, err := filepath.Abs("../../realstore/testdata/store-clean/store")
+			env.Setenv("FIXTURE", fixture)
+			return err
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":      exits,
 			"interrupts": interrupts,
@@ -37,31 +42,44 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	checkCode(ts, args[0], ts.Exec(args[1], args[2:]...))
 }
 
-// interrupts FILE COMMAND... interrupts a command once it has written to FILE;
-// the command must end with 130.
+// interrupts PATTERN COMMAND... interrupts a command once it has written to a file
+// of that name; the command must end with 130.
 func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: interrupts FILE COMMAND...")
+		ts.Fatalf("usage: interrupts PATTERN COMMAND...")
 	}
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
 	ts.Check(cmd.Start())
+	began := time.Now()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
-			break
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if len(found) > 0 {
+			if info, err := os.Stat(found[0]); err == nil && info.Size() > 0 {
+				break
+			}
 		}
 		select {
 		case err := <-ended:
 			ts.Fatalf("ended before it was interrupted: %v\n%v", err, cmd.Stderr)
 		case <-time.After(5 * time.Millisecond):
+			if time.Since(began) > interruptWait {
+				ts.Check(cmd.Process.Kill())
+				<-ended
+				ts.Fatalf("nothing was written to %s within %v", args[0], interruptWait)
+			}
 		}
 	}
 	ts.Check(cmd.Process.Signal(os.Interrupt))
 	checkCode(ts, strconv.Itoa(exitInterrupted), <-ended)
 }
+
+// interruptWait bounds the wait for something to interrupt: a hang fails.
+const interruptWait = time.Minute
 
 func checkCode(ts *testscript.TestScript, want string, err error) {
 	code := 0

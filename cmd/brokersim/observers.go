@@ -12,6 +12,7 @@ func all(watch []model.Observer) model.Observer {
 		o.Attempt = both(o.Attempt, w.Attempt)
 		o.Sweep = both(o.Sweep, w.Sweep)
 		o.Stall = both(o.Stall, w.Stall)
+		o.Pause = both(o.Pause, w.Pause)
 		switch queue := o.Queue; {
 		case queue == nil:
 			o.Queue = w.Queue

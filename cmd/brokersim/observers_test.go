@@ -18,6 +18,7 @@ func TestAll(t *testing.T) {
 			Attempt: func(*model.Attempt) { heard[who+" attempt"]++ },
 			Sweep:   func(model.SweepRecord) { heard[who+" sweep"]++ },
 			Stall:   func(model.StallRecord) { heard[who+" stall"]++ },
+			Pause:   func(*model.Pause) { heard[who+" pause"]++ },
 			Queue:   func(sim.Time, int) { heard[who+" queue"]++ },
 			Lock:    func(sim.Time, sim.Time) { heard[who+" lock"]++ },
 		}
@@ -27,11 +28,12 @@ func TestAll(t *testing.T) {
 	o.Attempt(nil)
 	o.Sweep(model.SweepRecord{})
 	o.Stall(model.StallRecord{})
+	o.Pause(nil)
 	o.Queue(0, 0)
 	o.Lock(0, 0)
 	want := map[string]int{"c attempt": 1}
 	for _, who := range []string{"a", "b"} {
-		for _, what := range []string{"attempt", "sweep", "stall", "queue", "lock"} {
+		for _, what := range []string{"attempt", "sweep", "stall", "pause", "queue", "lock"} {
 			want[who+" "+what] = 1
 		}
 	}
@@ -41,7 +43,7 @@ func TestAll(t *testing.T) {
 	if !o.AllSweeps {
 		t.Error("AllSweeps: got false, want true")
 	}
-	if none := all(nil); none.Attempt != nil || none.Sweep != nil || none.Stall != nil || none.Queue != nil || none.Lock != nil {
+	if none := all(nil); none.Attempt != nil || none.Sweep != nil || none.Stall != nil || none.Pause != nil || none.Queue != nil || none.Lock != nil {
 		t.Error("of nobody: got callbacks, want none")
 	}
 }

@@ -9,15 +9,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/input"
 	"brokersim/cmd/brokersim/internal/summary"
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
 	"brokersim/model/recording"
+	"brokersim/plots/numeral"
 	"brokersim/scenarios"
 	"brokersim/sim"
 )
@@ -32,9 +35,13 @@ request's outcome against the recorded one, where there is one.
 
 --arrivals takes a requests CSV, as --requests writes it, gzipped or not: of its
 columns the simulation reads seq and arrive_ns. --stalls replaces the scenario's
-stalls by recorded ones (kind, start_ns, end_ns, window_start_ns). --from reads a
-folder with experiment.json, requests.csv.gz, stalls.csv and sweeps.csv.gz, and
-takes broker, stalls and delays from it; SCENARIO then gives costs and cores.`,
+stalls by recorded ones (kind, start_ns, end_ns, window_start_ns). - is standard
+input. The scenario's duration, warmup and arrivals are not used: all that was
+recorded is replayed, to the first producer's settings.
+
+--from reads a folder with experiment.json, requests.csv.gz, stalls.csv and
+sweeps.csv.gz, and takes broker, stalls and delays from it; SCENARIO then gives
+costs and cores.`,
 		Example: `  brokersim run stall-500ms --requests sends.csv
   brokersim replay --arrivals sends.csv stall-500ms
   brokersim replay --from model/recording/testdata/E7 --json`,
@@ -64,7 +71,11 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 	case r.from == "" && len(args) == 0:
 		return usageError(cmd, errors.New("replay: want one SCENARIO, got none"))
 	}
-	sc, err := r.base(args)
+	from := sourceOf(cmd)
+	if n := countStdin(append(args, r.arrivals, r.stalls)); n > 1 {
+		return usageError(cmd, errors.New("replay: standard input can be read once"))
+	}
+	sc, err := r.base(cmd.Context(), from, args)
 	if err != nil {
 		return err
 	}
@@ -75,7 +86,10 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 	if r.from != "" {
 		read = r.readFolder
 	}
-	e, err := read(sc)
+	e, err := read(cmd.Context(), from, sc)
+	if cmd.Context().Err() != nil {
+		err = cmd.Context().Err()
+	}
 	if err != nil {
 		return inputError(err)
 	}
@@ -86,6 +100,8 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 		config:   config,
 		expects:  sc.Expects,
 		warnings: slices.Concat(sc.Warnings, e.Warnings),
+		inputs:   from.files,
+		folder:   r.folderName(),
 		repeat:   r.repeat(config.Seed, r.command(args)...),
 		simulate: func(ctx context.Context, watch model.Observer, progress func(sim.Time, int)) (study *model.Study, err error) {
 			study, agreement, err = recording.Replay(ctx, config, e.Requests, watch, func(now sim.Time) { progress(now, 0) })
@@ -114,7 +130,13 @@ arrivals = "deterministic(rate=1/s)"
 `
 
 // base gives the scenario that a recording is put into.
-func (r *replay) base(args []string) (*scenarios.Scenario, error) {
+func (r *replay) base(ctx context.Context, from *source, args []string) (*scenarios.Scenario, error) {
+	for _, set := range r.sets {
+		key, _, _ := strings.Cut(set, "=")
+		if r.from == "" && (key == "duration" || key == "warmup" || strings.HasPrefix(key, "producer.") && strings.HasSuffix(key, ".arrivals")) {
+			return nil, badInput(fmt.Errorf("--set %s: --arrivals takes its place: all that was recorded is replayed", set))
+		}
+	}
 	if r.from != "" {
 		for _, set := range r.sets {
 			if !slices.ContainsFunc([]string{"machine.cores=", "machine.quantum=", "costs.", "store.append=", "seed="},
@@ -124,7 +146,7 @@ func (r *replay) base(args []string) (*scenarios.Scenario, error) {
 		}
 	}
 	if len(args) > 0 {
-		return load(args[0], r.sets)
+		return from.load(ctx, args[0], r.sets)
 	}
 	sc, err := scenarios.Parse("recording.toml", []byte(bare), nil)
 	if err == nil {
@@ -133,37 +155,89 @@ func (r *replay) base(args []string) (*scenarios.Scenario, error) {
 	return sc, inputError(err)
 }
 
-func (r *replay) readFolder(sc *scenarios.Scenario) (*recording.Experiment, error) {
-	e, err := recording.Open(os.DirFS(r.from), sc.Config)
+func (r *replay) readFolder(ctx context.Context, from *source, sc *scenarios.Scenario) (*recording.Experiment, error) {
+	for _, name := range recording.Files {
+		from.files = append(from.files, filepath.Join(r.from, name))
+	}
+	info, err := os.Stat(r.from)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--from: %w", &input.Error{Path: r.from, Err: err})
+	case !info.IsDir():
+		return nil, fmt.Errorf("--from %s: want a folder", r.from)
+	}
+	e, err := recording.Open(input.Dir(ctx, r.from), sc.Config)
 	if err != nil {
 		return nil, fmt.Errorf("--from %s: %w", r.from, err)
 	}
 	return e, nil
 }
 
-func (r *replay) readFiles(sc *scenarios.Scenario) (*recording.Experiment, error) {
+func (r *replay) readFiles(ctx context.Context, from *source, sc *scenarios.Scenario) (*recording.Experiment, error) {
 	e := &recording.Experiment{Config: sc.Config}
-	requests, err := readFile(r.arrivals, recording.ReadRequests)
+	requests, err := readTable(ctx, from, r.arrivals, recording.ReadRequests)
 	if r.stalls != "" {
 		var failed error
-		e.Config.Stalls, failed = readFile(r.stalls, recording.ReadStalls)
+		e.Config.Stalls, failed = readTable(ctx, from, r.stalls, recording.ReadStalls)
 		err = errors.Join(err, failed)
 	}
 	if err != nil {
 		return nil, err
 	}
 	e.Requests = requests
+	e.Warnings = unused(&sc.Config, requests)
 	return e, recording.Drive(&e.Config, requests)
 }
 
-func readFile[T any](path string, read func(string, io.Reader) (T, error)) (T, error) {
-	f, err := os.Open(path)
+// unused says what of a scenario recorded arrivals leave out.
+func unused(c *model.Config, requests *recording.Requests) (warnings []string) {
+	if c.Warmup > 0 {
+		warnings = append(warnings, fmt.Sprintf("warmup: a replay counts every request, the scenario's first %s too", numeral.Duration(c.Warmup)))
+	}
+	if last := requests.Arrivals[len(requests.Arrivals)-1]; last > c.Duration {
+		warnings = append(warnings, fmt.Sprintf("duration: the recording is replayed whole, %s of it, not the scenario's %s", numeral.Duration(last), numeral.Duration(c.Duration)))
+	}
+	if n := len(c.Producers); n > 1 {
+		warnings = append(warnings, fmt.Sprintf("producer: the scenario has %d; the recorded arrivals are the first one's, with its settings, and the others send nothing", n))
+	}
+	return warnings
+}
+
+// readTable reads a CSV, or standard input.
+func readTable[T any](ctx context.Context, from *source, path string, read func(string, io.Reader) (T, error)) (T, error) {
+	if input.IsStdin(path) {
+		return read("stdin", input.Stdin(ctx, from.stdin, input.TableMost))
+	}
+	from.files = append(from.files, path)
+	f, err := input.Open(ctx, path, input.TableMost)
 	if err != nil {
 		var none T
 		return none, err
 	}
 	defer f.Close()
 	return read(path, f)
+}
+
+func countStdin(paths []string) (n int) {
+	for _, path := range paths {
+		if input.IsStdin(path) {
+			n++
+		}
+	}
+	return n
+}
+
+// folderName is that of the recorded folder, whatever the recording calls
+// itself.
+func (r *replay) folderName() string {
+	if r.from == "" {
+		return ""
+	}
+	path, err := filepath.Abs(r.from)
+	if err != nil {
+		path = r.from
+	}
+	return filepath.Base(path)
 }
 
 // command is the part of the command line that says what is replayed.

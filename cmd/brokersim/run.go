@@ -20,10 +20,12 @@ func newRun() *cobra.Command {
 		Long: `Simulate a scenario and print what happened: the verdict first, the command that
 repeats the run last. Figures and result.json go to a folder of their own.
 
-SCENARIO is a bundled name or a path to a TOML file. Bundled are
+SCENARIO is a bundled name, a path to a TOML file, or - for standard input. Bundled
+are
 ` + wrap(scenarios.Names(), 76) + `
 
-A folder or file that brokersim did not make is never written to.`,
+A folder or file that brokersim did not make is never written to; a requests CSV
+outside --out is replaced with --force alone.`,
 		Example: `  brokersim run incident-208ms
   brokersim run overload -n 20 --json
   brokersim run mine.toml --set broker.sendMessageThreadPoolNums=4 --seed 7
@@ -34,7 +36,8 @@ A folder or file that brokersim did not make is never written to.`,
 	s.replicationFlags(cmd)
 	s.flags(cmd)
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
-		sc, err := load(args[0], s.sets)
+		from := sourceOf(cmd)
+		sc, err := from.load(cmd.Context(), args[0], s.sets)
 		if err != nil {
 			return err
 		}
@@ -47,6 +50,7 @@ A folder or file that brokersim did not make is never written to.`,
 			config:   &sc.Config,
 			expects:  sc.Expects,
 			warnings: sc.Warnings,
+			inputs:   from.files,
 			repeat:   s.repeat(sc.Config.Seed, "run", args[0]),
 			simulate: func(ctx context.Context, watch model.Observer, progress func(sim.Time, int)) (*model.Study, error) {
 				return model.Replicate(ctx, &sc.Config, n, workers, watch, progress)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -32,18 +33,33 @@ type job struct {
 	config   *model.Config
 	expects  []scenarios.Expect
 	warnings []string
-	repeat   string // the command line that repeats it
+	inputs   []string // files that were read, which nothing may replace
+	folder   string   // the default folder; "": that of the scenario's name
+	repeat   string   // the command line that repeats it
 	simulate func(ctx context.Context, watch model.Observer, progress func(now sim.Time, done int)) (*model.Study, error)
 	extend   func(*model.Result) any // nil: the JSON is the result's alone
 	tell     func(io.Writer, ui.Style, summary.Input) error
 }
 
-// do simulates, writes what is to be left behind, and tells the result.
+// do simulates, writes what is to be left behind, and tells the result, also
+// where something could not be written.
 func (s *simulation) do(cmd *cobra.Command, j *job) error {
+	if output.IsStdout(s.requests) {
+		s.requests = "-"
+	}
 	if s.json && s.requests == "-" {
 		return usageError(cmd, errors.New("--json and --requests - both want stdout: name a file"))
 	}
-	folder, err := output.Claim(cmp.Or(s.out, filepath.Join("out", folderName(j.scenario.Name))))
+	target, err := s.folder(j)
+	if err != nil {
+		return err
+	}
+	if s.requests != "" && s.requests != "-" { // before there is a folder
+		if err := output.Replaceable(s.requests, target, s.force, j.inputs); err != nil {
+			return outputError("--requests", err)
+		}
+	}
+	folder, err := output.Claim(target)
 	if err != nil {
 		return outputError("--out", err)
 	}
@@ -51,7 +67,9 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	story := &summary.Story{Warmup: j.config.Warmup}
 	recorder := plots.NewRecorder(j.config.Duration)
 	watch := []model.Observer{story.Observer(), recorder.Observer()}
-	requests, err := s.createRequests(cmd)
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	requests, err := s.createRequests(cmd, cancel)
 	if err != nil {
 		return outputError("--requests", err)
 	}
@@ -60,17 +78,17 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	}
 
 	report, progress := s.progress(cmd, j.config.Duration)
-	study, err := j.simulate(cmd.Context(), all(watch), report)
+	study, err := j.simulate(ctx, all(watch), report)
 	progress.Done()
 	interrupted := errors.Is(err, context.Canceled)
-	if requests != nil {
-		if failed := requests.Close(); failed != nil {
-			return fmt.Errorf("--requests: %w", failed)
-		}
-	}
 	if err != nil && !interrupted {
+		if requests != nil {
+			requests.Abandon()
+		}
 		return fmt.Errorf("%w\nthis repeats it: %s", withStack(err), j.repeat)
 	}
+	w := &written{cmd: cmd, quiet: s.quiet, partial: interrupted}
+	w.requests(s.requests, requests)
 
 	result := study.Result()
 	result.Version = version
@@ -81,18 +99,33 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	result.Warnings = append(result.Warnings, j.warnings...) // never nil
 	result.Warnings = append(result.Warnings, unsupported(j.config.Broker.Release)...)
 
-	wrote, err := s.write(folder, j, study, recorder, result)
-	if err != nil {
-		return err
-	}
-	in := summary.Input{
-		Result: result, Study: study, Story: story, About: j.about(), Wrote: wrote, Repeat: j.repeat,
+	w.result(folder, j, result)
+	w.figures(folder, s.noFigures, plots.Input{
+		Name: j.scenario.Name, Title: j.config.Title, Seed: j.config.Seed, Release: j.config.Broker.Release,
+		WaitLimitMs: j.config.Broker.WaitTimeMillsInSendQueue, BusyLimitMs: j.config.Broker.OsPageCacheBusyTimeOutMills,
+		Duration: j.config.Duration, Partial: result.Partial, Recorder: recorder,
+		Latency: spectrum(study.LatencyHistogram(), &result.LatencyMs), Waiting: spectrum(study.WaitingHistogram(), &result.WaitingMs),
+	})
+	err = s.tell(cmd, j, summary.Input{
+		Result: result, Study: study, Story: story, About: j.about(), Wrote: w.paths, Repeat: j.repeat,
 		Replicates: cmd.Flags().Lookup("replications") != nil,
-	}
-	if err := s.tell(cmd, j, in); err != nil {
+	})
+	switch err := errors.Join(append(w.failures, err)...); {
+	case err != nil:
 		return err
+	case cmd.Context().Err() != nil:
+		return &exitError{code: exitInterrupted}
 	}
 	return outcome(result)
+}
+
+// folder is the path of the folder for figures and result.json.
+func (s *simulation) folder(j *job) (string, error) {
+	if s.out != "" {
+		return s.out, nil
+	}
+	name, err := folderName(cmp.Or(j.folder, j.scenario.Name))
+	return filepath.Join("out", name), err
 }
 
 // unsupported warns of what the release does and the model doesn't.
@@ -105,11 +138,12 @@ func unsupported(release string) []string {
 }
 
 // createRequests begins the CSV of --requests; nil if there is to be none.
-func (s *simulation) createRequests(cmd *cobra.Command) (*output.Requests, error) {
+// The first failed write calls failed.
+func (s *simulation) createRequests(cmd *cobra.Command, failed func()) (*output.Requests, error) {
 	if s.requests == "" {
 		return nil, nil
 	}
-	return output.CreateRequests(s.requests, cmd.OutOrStdout())
+	return output.CreateRequests(s.requests, cmd.OutOrStdout(), failed)
 }
 
 // progress is that of virtual time, or of replications if there are several.
@@ -124,35 +158,6 @@ func (s *simulation) progress(cmd *cobra.Command, duration sim.Time) (report fun
 	}
 	p = ui.NewProgress(talk, func(v int64) string { return numeral.Duration(sim.Time(v)) })
 	return func(now sim.Time, _ int) { p.Set(int64(now), int64(duration)) }, p
-}
-
-// write leaves figures and result.json in the folder.
-func (s *simulation) write(folder *output.Folder, j *job, study *model.Study, recorder *plots.Recorder, result *model.Result) ([]string, error) {
-	data, err := j.encode(result)
-	if err != nil {
-		return nil, err
-	}
-	if err := folder.Write("result.json", data); err != nil {
-		return nil, err
-	}
-	wrote := []string{folder.Path("result.json")}
-	if s.requests != "" && s.requests != "-" {
-		wrote = append(wrote, s.requests)
-	}
-	if s.noFigures {
-		return wrote, nil
-	}
-	config := j.config
-	figures, err := plots.Write(folder.Path(""), plots.Input{
-		Name: j.scenario.Name, Title: config.Title, Seed: config.Seed, Release: config.Broker.Release,
-		WaitLimitMs: config.Broker.WaitTimeMillsInSendQueue, BusyLimitMs: config.Broker.OsPageCacheBusyTimeOutMills,
-		Duration: config.Duration, Partial: result.Partial, Recorder: recorder,
-		Latency: spectrum(study.LatencyHistogram(), &result.LatencyMs), Waiting: spectrum(study.WaitingHistogram(), &result.WaitingMs),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return append(wrote, inBraces(figures)), nil
 }
 
 // spectrum gives the points of a percentile figure: those of a grid, and those
@@ -249,23 +254,16 @@ func (j *job) encode(r *model.Result) ([]byte, error) {
 	return encode(r)
 }
 
-// folderName is the default folder of a scenario.
-func folderName(scenario string) string {
-	if scenario == "" || scenario == "." || scenario == ".." {
-		return "scenario"
+// folderName is the default folder of a scenario. A name may come from what
+// somebody else recorded: it must not lead out of where it is put.
+func folderName(scenario string) (string, error) {
+	switch {
+	case scenario == "" || scenario == "." || scenario == "..":
+		return "scenario", nil
+	case strings.ContainsAny(scenario, `/\`) || strings.ContainsFunc(scenario, unicode.IsControl) || !filepath.IsLocal(scenario):
+		return "", badInput(fmt.Errorf("%q can't be the name of a folder: name one with --out", scenario))
 	}
-	return scenario
-}
-
-// inBraces names figures, which are there as PNG and SVG, as a shell would.
-func inBraces(paths []string) string {
-	var names []string
-	for _, path := range paths {
-		if name, ok := strings.CutSuffix(filepath.Base(path), ".png"); ok {
-			names = append(names, name)
-		}
-	}
-	return filepath.Join(filepath.Dir(paths[0]), "{"+strings.Join(names, ",")+"}.{png,svg}")
+	return scenario, nil
 }
 
 // about says what was simulated.

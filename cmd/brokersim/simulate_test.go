@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/model"
 	"brokersim/plots"
 	"brokersim/sim"
@@ -103,6 +104,7 @@ func TestStdoutThatFails(t *testing.T) {
 		{"list"}, {"list", "--json"}, {"show", "quiet"}, {"version"}, {"verify", "--customers", "1000"},
 		{"run", "incident-208ms", "--no-figures"}, {"run", "incident-208ms", "--no-figures", "--json"},
 		{"run", "incident-208ms", "--no-figures", "--requests", "-"},
+		{"--help"}, {"help", "run"}, {"replay", "--help"}, {"check", "nope.toml"}, {},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			var stderr bytes.Buffer
@@ -116,3 +118,55 @@ func TestStdoutThatFails(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, fmt.Errorf("device is full") }
+
+// A recording's name, which somebody else wrote, leads to no other folder.
+func TestFolderName(t *testing.T) {
+	for _, c := range []struct{ scenario, want string }{
+		{"quiet", "quiet"}, {"", "scenario"}, {".", "scenario"}, {"..", "scenario"}, {"...", "..."},
+		{"../../../evil", ""}, {"a/b", ""}, {`a\b`, ""}, {"/etc", ""}, {"a\nb", ""},
+	} {
+		if got, err := folderName(c.scenario); (err != nil) != (c.want == "") || err == nil && got != c.want {
+			t.Errorf("%q: got %q, %v, want %q", c.scenario, got, err, c.want)
+		}
+	}
+}
+
+// A requests CSV that can't be written ends the run, whose result is told all
+// the same.
+func TestFullRequestsEndTheRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var stderr bytes.Buffer
+	args := []string{"run", "overload", "--set", "duration=800h", "--no-figures", "--requests", "-"}
+	if got := run(args, nil, full{}, &stderr); got != exitInternal {
+		t.Errorf("exit code: got %d, want %d", got, exitInternal)
+	}
+	for _, want := range []string{"interrupted after ", "Attempts", "brokersim: --requests: device is full\n"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr has no %q: %s", want, stderr.String())
+		}
+	}
+}
+
+// A signal while figures are drawn ends the drawing, not the telling.
+func TestInterruptedDrawing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	folder, err := output.Claim(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := plots.Input{Recorder: plots.NewRecorder(sim.Second), Duration: sim.Second}
+	w := &written{cmd: cmd}
+	w.figures(folder, false, in)
+	if len(w.failures) > 0 || len(w.paths) != 1 || !strings.HasSuffix(w.paths[0], "{incident-timeline,queue-lock,latency-spectrum,rejected}.{png,svg}") {
+		t.Fatalf("drawn %q, failures %v", w.paths, w.failures)
+	}
+	cancel()
+	w = &written{cmd: cmd}
+	w.figures(folder, false, in)
+	left, err := filepath.Glob(folder.Path("*.*"))
+	if len(w.failures) > 0 || len(w.paths) > 0 || len(left) != 1 || err != nil { // the marker
+		t.Errorf("drawn %q, left %q, failures %v", w.paths, left, w.failures)
+	}
+}

@@ -25,7 +25,8 @@ func newVerify() *cobra.Command {
 		Long: fmt.Sprintf(`Simulate queues whose behaviour is known in closed form with the kernel that the
 broker runs on, and compare: each closed form must lie within the interval of the
 simulated figure at %g %% confidence, and the waiting times of a queue without a
-closed form must equal Lindley's recursion to the ns. Exit code 1 if one fails.`, analytic.CheckConfidence*100),
+closed form must equal Lindley's recursion to the ns. Exit code 1 if one fails, 98
+if there were too few customers for an interval.`, analytic.CheckConfidence*100),
 		Example: "  brokersim verify\n  brokersim verify --customers 2000000 --seed 7",
 		Args:    operands("no operand", 0, 0),
 	}
@@ -74,22 +75,34 @@ type check struct {
 }
 
 func tellChecks(out io.Writer, checks []analytic.Check, asJSON bool) error {
-	var failed int64
+	var failed, undecided int64
 	for _, c := range checks {
-		if !c.Passed {
+		switch {
+		case isUndecided(c):
+			undecided++
+		case !c.Passed:
 			failed++
 		}
 	}
-	write := func() error { return printChecks(out, checks, failed) }
+	write := func() error { return printChecks(out, checks, failed, undecided) }
 	if asJSON {
 		write = func() error { return writeChecks(out, checks) }
 	}
 	err := write()
-	if err == nil && failed > 0 {
-		err = &exitError{code: exitInternal}
+	switch {
+	case err != nil:
+		return err
+	case failed > 0:
+		return &exitError{code: exitInternal}
+	case undecided > 0:
+		return &exitError{code: exitUndecided}
 	}
-	return err
+	return nil
 }
+
+// isUndecided reports whether a check has no interval to hold its closed form
+// against.
+func isUndecided(c analytic.Check) bool { return !c.Passed && math.IsNaN(c.Lo) && math.IsNaN(c.Hi) }
 
 func writeChecks(out io.Writer, checks []analytic.Check) error {
 	list := make([]check, len(checks))
@@ -110,12 +123,16 @@ func number(x float64) *float64 {
 	return &x
 }
 
-func printChecks(w io.Writer, checks []analytic.Check, failed int64) error {
+func printChecks(w io.Writer, checks []analytic.Check, failed, undecided int64) error {
 	style := ui.StyleOf(w)
 	out := bufio.NewWriter(w)
-	verdict := "all " + numeral.Plural(int64(len(checks)), "check") + " passed"
-	if failed > 0 {
-		verdict = fmt.Sprintf("%s of %s failed", numeral.Count(failed), numeral.Plural(int64(len(checks)), "check"))
+	all := numeral.Plural(int64(len(checks)), "check")
+	verdict := "all " + all + " passed"
+	switch {
+	case failed > 0:
+		verdict = fmt.Sprintf("%s of %s failed", numeral.Count(failed), all)
+	case undecided > 0:
+		verdict = fmt.Sprintf("none of %s failed, %s undecided: too few customers for an interval", all, numeral.Count(undecided))
 	}
 	fmt.Fprintf(out, "%s\n\n", style.Bold(verdict))
 	t := ui.NewTable("", ">closed form", ">simulated", fmt.Sprintf(">%g %% interval", analytic.CheckConfidence*100), "")
@@ -124,7 +141,10 @@ func printChecks(w io.Writer, checks []analytic.Check, failed int64) error {
 		if c.Why == "" {
 			bounds = numeral.Digits(c.Lo) + " to " + numeral.Digits(c.Hi)
 		}
-		if !c.Passed {
+		switch {
+		case isUndecided(c):
+			mark = "undecided"
+		case !c.Passed:
 			mark = style.Red("FAILED")
 		}
 		t.Row("  "+c.Quantity, numeral.Digits(c.Want), numeral.Digits(c.Got), bounds, mark)

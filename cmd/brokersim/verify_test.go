@@ -16,7 +16,9 @@ import (
 func TestTellChecks(t *testing.T) {
 	good := analytic.Check{Name: "M/M/1, load 0.5", Quantity: "mean wait, ms", Want: 1, Got: 1.01, Lo: 0.98, Hi: 1.04, Confidence: 0.999, Passed: true}
 	second := analytic.Check{Name: "M/M/1, load 0.5", Quantity: "share lost", Want: 0, Got: 0, Confidence: 0.999, Passed: true}
-	bad := analytic.Check{Name: "M/D/1, load 0.8", Quantity: "mean wait, ms", Want: 2, Got: 2.1, Lo: math.NaN(), Hi: math.NaN(), Confidence: 0.999, Why: "too few"}
+	bad := analytic.Check{Name: "M/D/1, load 0.8", Quantity: "mean wait, ms", Want: 2, Got: 2.1, Lo: 1.8, Hi: 1.9, Confidence: 0.999}
+	few := bad
+	few.Lo, few.Hi, few.Why = math.NaN(), math.NaN(), "too few"
 	for _, c := range []struct {
 		name   string
 		checks []analytic.Check
@@ -37,9 +39,15 @@ M/M/1, load 0.5
 M/M/1, load 0.5
   mean wait, ms         1.00       1.01    0.980 to 1.04  passed
 M/D/1, load 0.8
-  mean wait, ms         2.00       2.10          too few  FAILED
+  mean wait, ms         2.00       2.10     1.80 to 1.90  FAILED
 `},
-		{"JSON", []analytic.Check{bad}, true, exitInternal, `[
+		{"too few for an interval", []analytic.Check{few}, false, exitUndecided, `none of 1 check failed, 1 undecided: too few customers for an interval
+
+                 closed form  simulated  99.9 % interval
+M/D/1, load 0.8
+  mean wait, ms         2.00       2.10          too few  undecided
+`},
+		{"JSON", []analytic.Check{few}, true, exitUndecided, `[
   {
     "name": "M/D/1, load 0.8",
     "quantity": "mean wait, ms",

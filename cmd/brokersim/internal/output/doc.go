@@ -1,5 +1,11 @@
 // Package output writes what a run leaves behind without ever touching a file
 // that is not a run's. A folder that brokersim made holds a marker file; in it
 // figures and results may be replaced, in another nothing is written. A
-// requests CSV replaces only a requests CSV, known by its first line.
+// requests CSV outside such a folder replaces another only by force: a real
+// broker's recording has the same header, so that nothing in it tells whose it
+// is.
+//
+// Every file is written beside its place and renamed when it is complete: a
+// reader finds the old content or the new, a run that fails leaves the old, and
+// of two runs at a time one's is there whole.
 package output

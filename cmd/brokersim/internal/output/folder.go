@@ -42,12 +42,15 @@ func Claim(path string) (*Folder, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%s is a file, want a folder: %w", path, ErrNotOurs)
 	default:
-		if _, err := os.Lstat(f.Path(Marker)); err == nil {
+		if Marked(path) {
 			return f, nil
 		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
 			return nil, err
+		}
+		if Marked(path) {
+			return f, nil // another run's claim, just now
 		}
 		if len(entries) > 0 {
 			return nil, fmt.Errorf("folder %s is %w (it has no %s): name another", path, ErrNotOurs, Marker)
@@ -89,13 +92,41 @@ func (f *Folder) Abandon() {
 // Path is that of a file in the folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
 
-// Write makes or replaces a file of the folder; a reader finds the old content
-// or the new, never a part.
+// Marked reports whether the folder at path is one that brokersim made.
+func Marked(path string) bool {
+	info, err := os.Lstat(filepath.Join(path, Marker))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Write makes or replaces a file of the folder.
 func (f *Folder) Write(name string, data []byte) error {
-	f.used = true
-	part := f.Path(name + ".part")
-	if err := os.WriteFile(part, data, 0o666); err != nil {
+	if err := f.use(); err != nil {
 		return err
 	}
-	return os.Rename(part, f.Path(name))
+	return WriteFile(f.Path(name), data)
+}
+
+// use says that the folder is to stay. A run that claimed it first may have
+// abandoned it since.
+func (f *Folder) use() error {
+	if f.used {
+		return nil
+	}
+	f.used = true
+	if Marked(f.path) {
+		return nil
+	}
+	if err := os.MkdirAll(f.path, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(f.Path(Marker), []byte(markerText), 0o666)
+}
+
+// Remove takes away a file of the folder, if it is there.
+func (f *Folder) Remove(name string) error {
+	err := os.Remove(f.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"brokersim/model"
@@ -15,57 +17,93 @@ import (
 // Requests is a requests CSV that is being written.
 type Requests struct {
 	*model.RequestsWriter
+	Rows int64
 	zip  *gzip.Writer // nil: plain
-	file *os.File     // nil: not ours to close
+	file *File        // nil: not ours to close
 }
 
-// CreateRequests begins a requests CSV at path, gzipped if that ends in .gz, or
-// on stdout for "-". Gzipped it holds no time or name, so that the same run
-// gives the same bytes. A file
-// that is there must be empty or a requests CSV, else the error wraps
-// ErrNotOurs and the file is as it was.
-func CreateRequests(path string, stdout io.Writer) (*Requests, error) {
-	if path == "-" {
-		return &Requests{RequestsWriter: model.NewRequestsWriter(stdout)}, nil
+// IsStdout reports whether a path means standard output.
+func IsStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
+
+// Replaceable says whether a requests CSV may be written to path by a command
+// that writes to a folder, reads inputs and was told to use force or not. An
+// error that wraps ErrNotOurs says what is there: anything but an empty file, a
+// requests CSV in that folder, if brokersim made it, or one anywhere by force;
+// and never an input.
+func Replaceable(path, folder string, force bool, inputs []string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: %w", path, ErrNotOurs)
+	case slices.ContainsFunc(inputs, func(input string) bool {
+		read, err := os.Stat(input)
+		return err == nil && os.SameFile(read, info)
+	}):
+		return fmt.Errorf("%s is read by the same command: %w", path, ErrNotOurs)
+	case info.Size() == 0:
+		return nil
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		file, err = reopen(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
 	}
+	defer f.Close()
+	switch {
+	case !isRequests(f, gzipped(path)):
+		return fmt.Errorf("%s is there and no requests CSV: %w", path, ErrNotOurs)
+	case !force && !(Marked(folder) && sameFolder(filepath.Dir(path), folder)):
+		return fmt.Errorf("%s is there and may be a recording, %w: name another, or --force replaces it", path, ErrNotOurs)
+	}
+	return nil
+}
+
+func sameFolder(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// CreateRequests begins a requests CSV that is to be at path, gzipped if that
+// ends in .gz, or on stdout for "-". Gzipped it holds no time or name, so that
+// the same run gives the same bytes. The first error of writing is told to
+// failed at once, and returned by Close.
+func CreateRequests(path string, stdout io.Writer, failed func()) (*Requests, error) {
+	if IsStdout(path) {
+		return &Requests{RequestsWriter: model.NewRequestsWriter(&watched{stdout, failed})}, nil
+	}
+	file, err := Create(path)
 	if err != nil {
 		return nil, err
 	}
 	r := &Requests{file: file}
-	var w io.Writer = file
+	var w io.Writer = &watched{file, failed}
 	if gzipped(path) {
-		r.zip = gzip.NewWriter(file)
+		r.zip = gzip.NewWriter(w)
 		w = r.zip
 	}
 	r.RequestsWriter = model.NewRequestsWriter(w)
 	return r, nil
 }
 
-func gzipped(path string) bool { return strings.HasSuffix(path, ".gz") }
-
-// reopen empties a requests CSV.
-func reopen(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file: %w", path, ErrNotOurs)
-	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > 0 && !isRequests(file, gzipped(path)) {
-		return nil, errors.Join(fmt.Errorf("%s is there and no requests CSV: %w", path, ErrNotOurs), file.Close())
-	}
-	_, err = file.Seek(0, io.SeekStart)
-	return file, errors.Join(err, file.Truncate(0))
+// watched tells that writing failed.
+type watched struct {
+	io.Writer
+	failed func()
 }
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		w.failed()
+	}
+	return n, err
+}
+
+func gzipped(path string) bool { return strings.HasSuffix(path, ".gz") }
 
 // isRequests reports whether a file begins as a requests CSV does.
 func isRequests(r io.Reader, zipped bool) bool {
@@ -81,14 +119,32 @@ func isRequests(r io.Reader, zipped bool) bool {
 	return err == nil && string(head) == model.RequestsHeader+"\n"
 }
 
-// Close ends the file and returns the first error of writing it.
+// Write adds one row.
+func (r *Requests) Write(a *model.Attempt) {
+	r.Rows++
+	r.RequestsWriter.Write(a)
+}
+
+// Close puts the file in its place, or returns the first error of writing it
+// and leaves what was there.
 func (r *Requests) Close() error {
 	err := r.Flush()
-	if r.zip != nil {
-		err = errors.Join(err, r.zip.Close())
+	if r.zip != nil && err == nil {
+		err = r.zip.Close()
 	}
+	switch {
+	case r.file == nil:
+		return err
+	case err != nil:
+		r.file.Abandon()
+		return err
+	}
+	return r.file.Commit()
+}
+
+// Abandon takes away what was written, but from stdout.
+func (r *Requests) Abandon() {
 	if r.file != nil {
-		err = errors.Join(err, r.file.Close())
+		r.file.Abandon()
 	}
-	return err
 }

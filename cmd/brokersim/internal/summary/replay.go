@@ -33,8 +33,12 @@ func WriteReplay(w io.Writer, style ui.Style, in Input, a *recording.Agreement) 
 }
 
 func replayVerdict(r *model.Result, a *recording.Agreement) string {
-	s := fmt.Sprintf("%s of %s have the recorded outcome (%s %%)",
-		numeral.Count(a.SameOutcome), numeral.Plural(a.Scored, "request"), numeral.Share(a.SameOutcome, a.Scored))
+	have := "have"
+	if a.SameOutcome == 1 {
+		have = "has"
+	}
+	s := fmt.Sprintf("%s of %s %s the recorded outcome (%s %%)",
+		numeral.Count(a.SameOutcome), numeral.Plural(a.Scored, "request"), have, numeral.Share(a.SameOutcome, a.Scored))
 	if a.RejectedInEither > 0 {
 		s += fmt.Sprintf("; of %s rejected in either, %s alike in both", numeral.Count(a.RejectedInEither), numeral.Count(a.AlikeInBoth))
 	}

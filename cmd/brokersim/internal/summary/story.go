@@ -32,6 +32,7 @@ type Story struct {
 	drained   sim.Time // when it was empty after that, or 0
 
 	stalls stalls
+	others map[int32]int64 // sends with the outcome OTHER that their producers know, by code
 }
 
 const incidentGap = sim.Second
@@ -67,13 +68,20 @@ func (r *recent) since(t sim.Time) (sim.Time, bool) {
 	return 0, false
 }
 
+// stall is a stall with what the modelled store says of it.
+type stall struct {
+	model.StallRecord
+	by string // the mechanism that held the append up for longest; "": not a modelled one
+	of sim.Time
+}
+
 // stalls are the first few, the one that led to the first rejection, the longest
 // and how many there were.
 type stalls struct {
-	first   []model.StallRecord
-	cause   model.StallRecord
+	first   []stall
+	cause   stall
 	caused  bool
-	longest model.StallRecord
+	longest stall
 	count   [model.StallProcess + 1]int64
 }
 
@@ -81,7 +89,7 @@ const stallsTold = 3
 
 // Observer returns the callbacks that feed s.
 func (s *Story) Observer() model.Observer {
-	return model.Observer{Attempt: s.attempt, Stall: s.stall, Queue: s.queue}
+	return model.Observer{Attempt: s.attempt, Stall: s.stall, Pause: s.pause, Queue: s.queue}
 }
 
 func (s *Story) attempt(a *model.Attempt) {
@@ -99,6 +107,12 @@ func (s *Story) attempt(a *model.Attempt) {
 		k.first = *a
 	}
 	k.count++
+	if a.Outcome == model.Other && !a.ClientTimedOut {
+		if s.others == nil {
+			s.others = map[int32]int64{}
+		}
+		s.others[a.Code]++
+	}
 	if !a.Outcome.Rejected() {
 		return
 	}
@@ -148,8 +162,8 @@ func (s *Story) queue(t sim.Time, length int) {
 	}
 }
 
-func (s *Story) stall(r model.StallRecord) {
-	st := &s.stalls
+func (s *Story) stall(record model.StallRecord) {
+	st, r := &s.stalls, stall{StallRecord: record}
 	st.count[r.Where]++
 	if len(st.first) < stallsTold {
 		st.first = append(st.first, r)
@@ -160,6 +174,32 @@ func (s *Story) stall(r model.StallRecord) {
 	if s.incidents == 0 {
 		st.cause, st.caused = r, true
 	}
+}
+
+// pause names what held up the append whose stall was told just before.
+func (s *Story) pause(p *model.Pause) {
+	st := &s.stalls
+	held := []*stall{&st.cause, &st.longest}
+	for i := range st.first {
+		held = append(held, &st.first[i])
+	}
+	for _, h := range held {
+		within := h.Where == model.StallAppend && h.BySeq == p.BySeq && h.From <= p.From && p.To <= h.To
+		if within && p.To-p.From > h.of {
+			h.by, h.of = mechanism(p.Mechanism), p.To-p.From
+		}
+	}
+}
+
+// mechanism puts the name of what made an append wait in words.
+func mechanism(name string) string {
+	switch name {
+	case model.PauseThrottled:
+		return "dirty throttling"
+	case model.PauseStablePages:
+		return "stable pages, which a flush writes,"
+	}
+	return name
 }
 
 func (s *stalls) total() (n int64) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -113,10 +114,17 @@ func (p *printer) failures() string {
 	late := p.late()
 	timeouts := fmt.Sprintf("%s timed out at the producer, %s of them stored",
 		numeral.Count(n.ClientTimeout), numeral.Count(p.Result.Messages.StoredThoughtFailed))
+	others, failed := p.otherFailures()
 	var s string
 	switch {
 	case n.Sent == 0:
 		return "no send was made"
+	case known+late == 0 && failed > 0:
+		s = fmt.Sprintf("%s of %s failed: %s", numeral.Count(failed), numeral.Plural(n.Sent, "send"), others)
+		if n.ClientTimeout > 0 {
+			s += "; " + timeouts
+		}
+		return s
 	case known+late == 0:
 		all := p.Study.Fraction(rejected)
 		s = fmt.Sprintf("none of %s rejected (share at most %s %%, 95 %% interval)", numeral.Plural(n.Sent, "send"), numeral.AtMost(all.Hi))
@@ -127,8 +135,12 @@ func (p *printer) failures() string {
 	case late == 0:
 		s = p.share(known, "rejected", rejected)
 	case known == 0:
-		return fmt.Sprintf("%s of %s rejected, all after their producers had given up (%s)",
+		s = fmt.Sprintf("%s of %s rejected, all after their producers had given up (%s)",
 			numeral.Count(late), numeral.Plural(n.Sent, "send"), timeouts)
+		if failed > 0 {
+			s += fmt.Sprintf("; %s more failed: %s", numeral.Count(failed), others)
+		}
+		return s
 	default:
 		s = fmt.Sprintf("%s of %s rejected, %s of them after their producers had given up",
 			numeral.Count(known+late), numeral.Plural(n.Sent, "send"), numeral.Count(late))
@@ -136,10 +148,55 @@ func (p *printer) failures() string {
 	if first, ok := p.Story.firstRejected(); ok {
 		s += fmt.Sprintf(", first at %s: %v", numeral.Seconds(answered(first)), first.Outcome)
 	}
+	if failed > 0 {
+		s += fmt.Sprintf("; %s more failed: %s", numeral.Count(failed), others)
+	}
 	if n.ClientTimeout > 0 {
 		s += "; " + timeouts
 	}
 	return s
+}
+
+// otherFailures counts by kind the sends that were answered with neither success
+// nor a rejection.
+func (p *printer) otherFailures() (kinds string, total int64) {
+	n := &p.Result.Attempts
+	var list []string
+	add := func(count int64, kind string) {
+		if count > 0 {
+			list = append(list, numeral.Count(count)+" "+kind)
+			total += count
+		}
+	}
+	add(n.FlushDiskTimeout, "FLUSH_DISK_TIMEOUT (stored)")
+	add(n.FlushSlaveTimeout, "FLUSH_SLAVE_TIMEOUT (stored)")
+	add(n.SlaveNotAvailable, "SLAVE_NOT_AVAILABLE (stored)")
+	told := int64(0)
+	for _, count := range p.Story.others {
+		told += count
+	}
+	if told != n.Other { // of several replications the first one's codes alone are known
+		add(n.Other, model.Other.String())
+		return strings.Join(list, ", "), total
+	}
+	for _, code := range slices.Sorted(maps.Keys(p.Story.others)) {
+		add(p.Story.others[code], fmt.Sprintf("%s (code %d)", codeName(code), code))
+	}
+	return strings.Join(list, ", "), total
+}
+
+// codeName is the response code as RocketMQ spells it, where it is not one of
+// the model's outcomes.
+func codeName(code int32) string {
+	switch code {
+	case model.CodeSystemError:
+		return "SYSTEM_ERROR"
+	case model.CodeMessageIllegal:
+		return "MESSAGE_ILLEGAL"
+	case model.CodeServiceNotAvailable:
+		return "SERVICE_NOT_AVAILABLE"
+	}
+	return model.Other.String()
 }
 
 // late counts the sends that the broker rejected when their producers had
@@ -550,14 +607,14 @@ func (s *Story) rows(r *model.Result) []row {
 
 // told are the stalls that the story tells one by one: all if they are few,
 // else the one that led to the first rejection, or the longest.
-func (s *Story) told() []model.StallRecord {
+func (s *Story) told() []stall {
 	switch {
 	case s.stalls.total() <= stallsTold:
 		return s.stalls.first
 	case s.incidents > 0 && s.stalls.caused:
-		return []model.StallRecord{s.stalls.cause}
+		return []stall{s.stalls.cause}
 	default:
-		return []model.StallRecord{s.stalls.longest}
+		return []stall{s.stalls.longest}
 	}
 }
 
@@ -587,9 +644,12 @@ func stallNoun(w model.StallWhere) string {
 	return w.String() + " stall"
 }
 
-func stallBegins(st model.StallRecord) string {
+func stallBegins(st stall) string {
 	switch st.Where {
 	case model.StallAppend:
+		if st.by != "" {
+			return fmt.Sprintf("append held up by %s: %s (seq %d holds the put lock)", st.by, numeral.Duration(st.To-st.From), st.BySeq)
+		}
 		return fmt.Sprintf("append stall begins: seq %d holds the put lock", st.BySeq)
 	case model.StallSweep:
 		return "sweep stall begins: no queue is swept"

@@ -23,7 +23,7 @@ const WidthElsewhere = 100
 // colours unless NO_COLOR (https://no-color.org) or TERM=dumb says otherwise.
 func StyleOf(w io.Writer) Style {
 	s := Style{Width: WidthElsewhere}
-	if f, ok := w.(*os.File); ok && IsTerminal(f) {
+	if f, ok := file(w); ok && IsTerminal(f) {
 		s.Terminal = true
 		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -68,9 +68,18 @@ func words(text string) (words []string) {
 }
 
 // IsTerminal reports whether a stream is a terminal.
-func IsTerminal(w any) bool {
-	f, ok := w.(*os.File)
+func IsTerminal(w io.Writer) bool {
+	f, ok := file(w)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// file is the file that w writes to.
+func file(w io.Writer) (*os.File, bool) {
+	if o, ok := w.(*Output); ok {
+		w = o.to
+	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
 
 // Bold is for headings and verdicts.
