@@ -25,8 +25,8 @@
 // at one time, at 512 bytes each: all that come while the oldest is there (rate
 // x the longest stall or wait in the queue), and what comes faster than
 // costs.decode lets one connection's codec thread decode. One step of a send
-// takes at most 1 h in the mean. What is there but empty (a text, an array) is a fault, never the same as absent. Of more than 1000 faults the
-// rest are counted.
+// takes at most 1 h in the mean. What is there but empty (a text, an array) is a
+// fault, never the same as absent. Of more than 1000 faults the rest are counted.
 //
 // Of no rejected send, thresholds of period_in_queue hold if they bound it from
 // above (see Expect).
