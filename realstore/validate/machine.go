@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,7 @@ func Machine(ctx context.Context, o Options) (r Rung, warnings []string, err err
 	m := machine{Options: o, dir: dir}
 	for i := range o.Scenarios {
 		if s := &o.Scenarios[i]; s.Missing == "" {
-			m.benches = append(m.benches, &bench{Scenario: s, variant: Variant{s.Name, s.Rates[0], true}})
+			m.benches = append(m.benches, &bench{Scenario: s})
 		}
 	}
 	if err := m.run(ctx); errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -90,31 +91,26 @@ type machine struct {
 // bench is a scenario with what its runs came to so far.
 type bench struct {
 	*Scenario
-	variant    Variant
-	cfg        *model.Config
-	broker     *broker
-	mismatches []string
+	rate          float64
+	full, fitting *model.Config
+	mismatches    []string
 
 	virtual, live, replayed []run
 	agreement               recording.Agreement
 	late                    live.Punctuality
+	delay                   sim.Time // that of the live appends, summed over runs
 }
 
-// run measures the live broker's threads, then goes through the rounds.
+// run finds the rates, then goes through the rounds.
 func (m *machine) run(ctx context.Context) error {
 	for _, b := range m.benches {
-		cfg, err := b.variant.Config()
-		if err != nil {
+		if err := m.at(b, b.Rates[0]); err != nil {
 			return err
 		}
-		full, err := Variant{Scenario: b.Name, Rate: b.Rates[0]}.Config()
-		if err != nil {
-			return err
-		}
-		m.total += cfg.Duration + full.Duration*sim.Time(m.Runs)
+		m.total += (b.full.Duration + b.fitting.Duration) * sim.Time(m.Runs)
 	}
 	for _, b := range m.benches {
-		if err := m.fit(ctx, b); err != nil {
+		if err := m.pace(ctx, b); err != nil {
 			return fmt.Errorf("%s: %w", b.Name, err)
 		}
 	}
@@ -128,66 +124,84 @@ func (m *machine) run(ctx context.Context) error {
 	return nil
 }
 
-// fit finds the highest rate that is paced here and measures the live broker's
-// threads at it.
-func (m *machine) fit(ctx context.Context, b *bench) error {
-	for i, rate := range b.Rates {
-		b.variant.Rate = rate
-		cfg, err := b.variant.Config()
-		if err != nil {
+// at sets the rate.
+func (m *machine) at(b *bench, rate float64) error {
+	full, err := Variant{b.Name, rate, false}.Config()
+	if err != nil {
+		return err
+	}
+	fitting, err := Variant{b.Name, rate, true}.Config()
+	if err != nil {
+		return err
+	}
+	b.rate, b.full, b.fitting = rate, full, fitting
+	if m.Profile != nil {
+		b.mismatches = m.Profile.Mismatches(full)
+	}
+	return nil
+}
+
+// pace finds the highest rate that is paced here, or takes the lowest.
+func (m *machine) pace(ctx context.Context, b *bench) error {
+	for _, rate := range b.Rates[:len(b.Rates)-1] {
+		if err := m.at(b, rate); err != nil {
 			return err
 		}
-		rec, err := m.live(ctx, b.variant, cfg, 0)
+		m.total += b.fitting.Duration
+		rec, err := m.live(ctx, b, true, 0)
 		if err != nil {
 			return err
 		}
 		var late live.Punctuality
 		late.Add(rec)
-		if len(late.Warnings()) > 0 && i < len(b.Rates)-1 {
-			m.total += cfg.Duration // one more
-			continue
+		if len(late.Warnings()) == 0 {
+			return nil
 		}
-		if b.broker, err = measure(rec, cfg.Costs.Network); err != nil {
-			return err
-		}
-		break
 	}
-	b.variant.Fitting = false
-	var err error
-	if b.cfg, err = b.variant.Config(); err == nil && m.Profile != nil {
-		b.mismatches = m.Profile.Mismatches(b.cfg)
-	}
-	return err
+	return m.at(b, b.Rates[len(b.Rates)-1])
 }
 
-// round is a virtual run, a live one of the same draws, and its replay.
+// round measures the live broker's threads, then makes a virtual run, a live one
+// of the same draws, and its replay.
 func (m *machine) round(ctx context.Context, b *bench, replication int) error {
-	virtual, err := simulate(ctx, b.broker.virtual(b.cfg, m.Profile), replication)
+	rec, err := m.live(ctx, b, true, replication)
 	if err != nil {
 		return err
 	}
-	rec, err := m.live(ctx, b.variant, b.cfg, replication)
+	broker, err := measure(rec, b.fitting.Costs.Network)
 	if err != nil {
 		return err
 	}
-	replayed, agreement, err := m.replay(ctx, b, rec, replication)
+	virtual, err := simulate(ctx, broker.virtual(b.full, m.Profile), replication)
 	if err != nil {
 		return err
 	}
-	b.virtual, b.live, b.replayed = append(b.virtual, virtual), append(b.live, runOf(rec, b.cfg)), append(b.replayed, replayed)
+	if rec, err = m.live(ctx, b, false, replication); err != nil {
+		return err
+	}
+	replayed, agreement, err := m.replay(ctx, b, broker, rec, replication)
+	if err != nil {
+		return err
+	}
+	b.virtual, b.live, b.replayed = append(b.virtual, virtual), append(b.live, runOf(rec, b.full)), append(b.replayed, replayed)
 	b.agreement.Add(agreement)
 	b.late.Add(rec)
+	b.delay += rec.Delay
 	return nil
 }
 
 // live is a live run in a store of its own.
-func (m *machine) live(ctx context.Context, v Variant, cfg *model.Config, replication int) (*live.Record, error) {
+func (m *machine) live(ctx context.Context, b *bench, fitting bool, replication int) (*live.Record, error) {
+	cfg := b.full
+	if fitting {
+		cfg = b.fitting
+	}
 	dir := filepath.Join(m.dir, "store")
 	var tell func(sim.Time)
 	if m.Progress != nil {
 		tell = func(now sim.Time) { m.Progress(m.done+min(now, cfg.Duration), m.total) }
 	}
-	rec, err := live.Run(ctx, m.Broker(v, dir, replication), cfg, replication, tell)
+	rec, err := live.Run(ctx, m.Broker(Variant{b.Name, b.rate, fitting}, dir, replication), cfg, replication, tell)
 	m.done += cfg.Duration
 	return rec, errors.Join(err, os.RemoveAll(dir))
 }
@@ -216,16 +230,16 @@ func simulate(ctx context.Context, cfg *model.Config, replication int) (run, err
 
 // replay holds a simulation of the live run's own arrivals and stalls against
 // it.
-func (m *machine) replay(ctx context.Context, b *bench, rec *live.Record, replication int) (run, *recording.Agreement, error) {
-	r := run{span: b.cfg.Duration}
+func (m *machine) replay(ctx context.Context, b *bench, broker *broker, rec *live.Record, replication int) (run, *recording.Agreement, error) {
+	r := run{span: b.full.Duration}
 	dir := filepath.Join(m.dir, "record")
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return r, nil, err
 	}
-	if err := rec.Write(dir, b.cfg, replication, false); err != nil {
+	if err := rec.Write(dir, b.full, replication, false); err != nil {
 		return r, nil, err
 	}
-	e, err := recording.Open(os.DirFS(dir), *b.broker.bare(b.cfg))
+	e, err := recording.Open(os.DirFS(dir), *broker.bare(b.full))
 	if err != nil {
 		return r, nil, err
 	}
@@ -236,15 +250,19 @@ func (m *machine) replay(ctx context.Context, b *bench, rec *live.Record, replic
 // judge compares what there is.
 func (b *bench) judge() Group {
 	g := Group{Name: b.Name, Title: b.Title, Lines: compareSojourns(b.virtual, b.live)}
-	same := sameOutcome(&b.agreement, replayedLeast)
+	same := sameOutcome(&b.agreement, cmp.Or(b.SameLeast, replayedLeast))
 	same.Quantity = "replayed, " + same.Quantity
 	g.Lines = append(append(g.Lines, same), compareCounts(b.virtual, b.replayed, b.live)...)
 	at := func(h *stat.Histogram, q float64) string { return numeral.Duration(sim.Time(h.Quantile(q))) }
 	g.Notes = []string{fmt.Sprintf("%s sends/s, %s; arrivals late by %s at p50, %s at p99, sweeps by %s at p99",
-		numeral.Count(int64(b.variant.Rate)), numeral.Plural(int64(len(b.live)), "live run"),
+		numeral.Count(int64(b.rate)), numeral.Plural(int64(len(b.live)), "live run"),
 		at(&b.late.Arrivals, 0.5), at(&b.late.Arrivals, 0.99), at(&b.late.Sweeps, 0.99))}
-	if b.variant.Rate < b.Rates[0] {
+	if b.rate < b.Rates[0] {
 		g.Notes = append(g.Notes, fmt.Sprintf("%s/s could not be paced here", numeral.Count(int64(b.Rates[0]))))
+	}
+	if asked := b.full.Store.Delay; asked > 0 {
+		g.Notes = append(g.Notes, fmt.Sprintf("the live appends were delayed by %s on average, which the replays know and the virtual runs do not",
+			numeral.Duration(b.delay/sim.Time(len(b.live)))))
 	}
 	if len(b.late.Warnings()) > 0 {
 		for i := range g.Lines {

@@ -74,7 +74,7 @@ func TestMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of != 3*sim.Second || at < 2*sim.Second {
+	if of != 4*sim.Second || at < 3*sim.Second {
 		t.Errorf("progress ended at %v of %v", at, of)
 	}
 	if len(r.Groups) != 2 || r.Partial || r.Groups[1].Lines != nil || r.Groups[1].Notes[0] != "the model lacks it" {
