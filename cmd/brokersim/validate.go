@@ -503,7 +503,7 @@ func cells(l *validate.Line) []string {
 		return []string{name, short(l.Got), short(l.Want), signed(l.Difference), "", short(l.Floor), short(l.Limit)}
 	default:
 		name, _, _ = strings.Cut(name, ", %")
-		return []string{name, percent(l.Got) + " %", "", "", "", "", "from " + exactly(l.Limit) + " %"}
+		return []string{name, percent(l.Got) + " %", "", "", "", "", exactly(l.Limit) + " %"}
 	}
 }
 
@@ -557,7 +557,11 @@ func rounded(n validate.Number, plus string) string {
 	if !given(n) {
 		return ""
 	}
-	if n <= 0 {
+	const most = 9.99 // more is no number to read
+	switch {
+	case n > most:
+		return "> 999 %"
+	case n <= 0:
 		plus = ""
 	}
 	decimals := 0

@@ -63,7 +63,7 @@ func TestTellReport(t *testing.T) {
                           virtual  live  off by        interval   floor      limit
   sojourn p50, ms           0.980  1.00  -2.0 %  -5.0 to +12 %   1.0 %      5.0 %  agrees
   sojourn, KS distance                    0.020   0.010 to 0.040  0.015      0.060  agrees
-  replayed, same outcome  99.50 %                                         from 99 %  agrees
+  replayed, same outcome  99.50 %                                         99 %  agrees
   TIMEOUT_CLEAN_QUEUE          90  88.5    +1.5                       4          4  agrees
     replayed                   88  88.5    -0.5                       4          4  agrees
   - a reason
