@@ -130,6 +130,9 @@ type ScanOptions struct {
 	// Resync goes on after bytes that are no record, at the next sound one; else
 	// the scan ends there.
 	Resync bool
+	// Progress, where set, is told now and then the offset up to which the log is
+	// read. An error of it ends the scan with that error.
+	Progress func(offset int64) error
 }
 
 // Scan calls f with each record of the log in order: its offset, the record, and
@@ -143,29 +146,46 @@ func (d *Dir) Scan(o ScanOptions, f func(offset int64, r *Record, defect Defect)
 	return s.run(o, f)
 }
 
-// windowBytes is how much of a file is read at a time.
+// windowBytes is how much of a file is read at a time. In front of a window is
+// room for what of the one before is still to be seen.
 const (
 	windowBytes = 1 << 20
+	windowRoom  = 64 << 10
 	searchBytes = 64 << 10
 )
 
-// logScanner reads a log's files window by window.
+// logScanner reads a log's files window by window, the next one while it looks
+// at the present.
 type logScanner struct {
 	files []logFile
 	crc   bool
 	f     *os.File
 	name  string
-	win   []byte // buffer; win[:n] are the file's bytes from at on
+	base  int64
+	size  int64
+	tell  func(offset int64) error
+	buf   []byte // room and window
+	win   []byte // of it: win[:n] are the file's bytes from at on
 	n     int
 	at    int64
+	next  chan window // holds what is read ahead
+	ahead int64       // from where, -1: nothing is
+	spare []byte      // the buffer to read ahead into
 	r     Record
 	// What the scan saw, for those who ask after it.
 	end   int64 // after the last record
 	stray int64 // offset of the first bytes after it that are not zero, or -1
 }
 
+type window struct {
+	buf []byte
+	n   int
+	err error
+}
+
 func (s *logScanner) close() {
 	if s.f != nil {
+		s.forget()
 		s.f.Close()
 	}
 }
@@ -174,8 +194,36 @@ func (s *logScanner) open(f logFile) error {
 	s.close()
 	var err error
 	s.f, err = os.Open(f.path)
-	s.at, s.n, s.name = 0, 0, f.path
+	s.at, s.n, s.name, s.base, s.size, s.ahead = 0, 0, f.path, f.base, f.size, -1
 	return err
+}
+
+// readAhead begins to read what follows the window.
+func (s *logScanner) readAhead() {
+	at := s.at + int64(s.n)
+	if at >= s.size {
+		return
+	}
+	if s.next == nil {
+		s.next = make(chan window, 1)
+	}
+	if s.spare == nil {
+		s.spare = make([]byte, windowRoom+windowBytes)
+	}
+	f, buf := s.f, s.spare
+	s.ahead, s.spare = at, nil
+	go func() {
+		n, err := f.ReadAt(buf[windowRoom:windowRoom+windowBytes], at)
+		s.next <- window{buf, n, err}
+	}()
+}
+
+// forget waits for what is read ahead and drops it.
+func (s *logScanner) forget() {
+	if s.ahead >= 0 {
+		s.spare = (<-s.next).buf
+		s.ahead = -1
+	}
 }
 
 // bytes returns up to want bytes of the open file from pos on, at least one
@@ -184,20 +232,39 @@ func (s *logScanner) bytes(pos int64, want int) ([]byte, error) {
 	if pos >= s.at && pos+int64(want) <= s.at+int64(s.n) {
 		return s.win[pos-s.at : s.n], nil
 	}
-	if len(s.win) < max(want, windowBytes) {
-		s.win = make([]byte, max(want, windowBytes))
+	if s.tell != nil {
+		if err := s.tell(s.base + pos); err != nil {
+			return nil, err
+		}
 	}
-	kept := 0
+	var left []byte // of the window
 	if pos >= s.at && pos < s.at+int64(s.n) {
-		kept = copy(s.win, s.win[pos-s.at:s.n])
+		left = s.win[pos-s.at : s.n]
 	}
-	n, err := s.f.ReadAt(s.win[kept:], pos+int64(kept))
-	s.at, s.n = pos, kept+n
+	n, err := 0, error(nil)
+	if s.ahead == pos+int64(len(left)) && len(left) <= windowRoom && want <= len(left)+windowBytes {
+		w := <-s.next
+		s.win = w.buf[windowRoom-copy(w.buf[windowRoom-len(left):], left):]
+		s.buf, s.spare, s.ahead = w.buf, s.buf, -1
+		n, err = w.n, w.err
+	} else {
+		s.forget()
+		if need := windowRoom + max(want, windowBytes); len(s.buf) < need {
+			s.buf = make([]byte, need)
+		}
+		s.win = s.buf[windowRoom:]
+		copy(s.win, left)
+		n, err = s.f.ReadAt(s.win[len(left):], pos+int64(len(left)))
+	}
+	s.at, s.n = pos, len(left)+n
 	if err == io.EOF {
 		err = nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if s.ahead < 0 && n > 0 {
+		s.readAhead()
 	}
 	return s.win[:s.n], nil
 }
@@ -234,7 +301,7 @@ func (s *logScanner) record(f logFile, pos int64) (n int, d Defect, err error) {
 }
 
 func (s *logScanner) run(o ScanOptions, visit func(int64, *Record, Defect) error) error {
-	s.stray = -1
+	s.stray, s.tell = -1, o.Progress
 	hole := int64(-1) // where zeros began that may be the log's end
 	for i, f := range s.files {
 		if o.To > 0 && f.base >= o.To {
@@ -318,7 +385,7 @@ func (s *logScanner) search(f logFile, pos int64, deep bool) (zero bool, next in
 	// Bytes made to look like records at each place must not take forever.
 	budget := 4*f.size + 1<<20
 	for from := pos + 1; from < f.size; {
-		if from >= s.at+int64(s.n) {
+		if from+atMagic >= s.at+int64(s.n) { // the window is done
 			if from = nextData(s.f, from, f.size); from == f.size {
 				break
 			}

@@ -109,20 +109,7 @@ type verifier struct {
 	prev    prevKeys
 
 	progress func(done, total int64) error
-	told     int64 // what of the log progress knows of
 	stop     atomic.Bool
-}
-
-// progressBytes is how much of the log is read between two calls of Progress.
-const progressBytes = 16 << 20
-
-func (v *verifier) proceed(offset int64) error {
-	first, last := v.d.files[0], v.d.files[len(v.d.files)-1]
-	if offset -= first.base; v.progress == nil || offset < v.told+progressBytes {
-		return nil
-	}
-	v.told = offset
-	return v.progress(offset, last.base+last.size-first.base)
 }
 
 func (v *verifier) fault(file string, offset int64, format string, args ...any) {
@@ -188,7 +175,9 @@ func (v *verifier) open(o VerifyOptions) error {
 			return err
 		}
 		for i, f := range q.files {
-			if f.size != q.files[0].size || f.size < queueEntryBytes || f.size%queueEntryBytes != 0 {
+			if f.size < queueEntryBytes || f.size%queueEntryBytes != 0 {
+				v.fault(f.path, 0, "%d bytes, want entries of %d", f.size, queueEntryBytes)
+			} else if f.size != q.files[0].size {
 				v.fault(f.path, 0, "%d bytes, the first file has %d", f.size, q.files[0].size)
 			} else if f.base%f.size != 0 || i > 0 && f.base != q.files[i-1].base+f.size {
 				v.fault(f.path, 0, "not the next file of its queue")
@@ -215,10 +204,14 @@ func (v *verifier) open(o VerifyOptions) error {
 func (v *verifier) log() error {
 	s := &logScanner{files: v.d.files, crc: true}
 	defer s.close()
-	err := s.run(ScanOptions{Resync: true}, func(offset int64, r *Record, d Defect) error {
-		if err := v.proceed(offset); err != nil {
-			return err
+	o := ScanOptions{Resync: true}
+	if v.progress != nil {
+		o.Progress = func(offset int64) error {
+			first, last := v.d.files[0], v.d.files[len(v.d.files)-1]
+			return v.progress(offset-first.base, last.base+last.size-first.base)
 		}
+	}
+	err := s.run(o, func(offset int64, r *Record, d Defect) error {
 		if r == nil {
 			v.logFault(offset, "%v", d)
 			return nil

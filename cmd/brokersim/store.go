@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -45,14 +44,6 @@ func storeError(err error) error {
 		return badInput(err)
 	}
 	return inputError(err)
-}
-
-// piped drops the error of a reader that went away, as head does.
-func piped(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return err
 }
 
 func talkOf(cmd *cobra.Command, quiet bool) io.Writer {

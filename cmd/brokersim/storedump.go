@@ -55,7 +55,7 @@ Places that hold no message are told on stderr and passed over.`,
 	f.BoolVar(&d.quiet, "quiet", false, "no notes of damaged places on stderr")
 	f.Lookup("queue").DefValue, f.Lookup("limit").DefValue = "", ""
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
-		return piped(d.run(cmd, args[0]))
+		return d.run(cmd, args[0])
 	})
 	return cmd
 }
@@ -115,7 +115,8 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return storeError(err)
 	}
-	o := realstore.ScanOptions{Resync: true, From: d.from.offset, To: d.to.offset}
+	ctx := cmd.Context()
+	o := realstore.ScanOptions{Resync: true, From: d.from.offset, To: d.to.offset, Progress: func(int64) error { return ctx.Err() }}
 	if d.to.text != "" && !d.to.isTime && d.to.offset == 0 {
 		return nil
 	}
@@ -125,11 +126,8 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 		out.Write(d.head())
 	}
 	notes := damage{to: talkOf(cmd, d.quiet)}
-	seen, printed := 0, int64(0)
+	printed := int64(0)
 	err = dir.Scan(o, func(offset int64, r *realstore.Record, defect realstore.Defect) error {
-		if seen++; seen%1024 == 0 && cmd.Context().Err() != nil {
-			return cmd.Context().Err()
-		}
 		if defect != realstore.Sound {
 			notes.tell(offset, defect)
 		}
@@ -151,7 +149,7 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 	})
 	flushed := out.Flush()
 	switch {
-	case cmd.Context().Err() != nil && errors.Is(err, cmd.Context().Err()):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return &exitError{exitInterrupted, errors.New("interrupted")}
 	case err != nil && !errors.Is(err, errEnough):
 		return err

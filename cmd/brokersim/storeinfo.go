@@ -38,9 +38,9 @@ there is verify.`, firstRecords),
 			if err == nil {
 				_, err = cmd.OutOrStdout().Write(data)
 			}
-			return piped(err)
+			return err
 		}
-		return piped(in.tell(cmd.OutOrStdout()))
+		return in.tell(cmd.OutOrStdout())
 	})
 	return cmd
 }

@@ -44,7 +44,7 @@ Exit code 0: nothing but notices; 1: faults, or the store can't be read.`,
 		if err != nil {
 			return err
 		}
-		if err := piped(tellReport(cmd.OutOrStdout(), report, asJSON)); err != nil || report.OK() {
+		if err := tellReport(cmd.OutOrStdout(), report, asJSON); err != nil || report.OK() {
 			return err
 		}
 		return &exitError{code: exitInternal}
