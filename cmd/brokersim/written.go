@@ -1,15 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"brokersim/cmd/brokersim/internal/input"
 	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/model"
 	"brokersim/plots"
@@ -45,7 +45,9 @@ func (w *written) requests(path string, r *output.Requests) {
 		w.failed(fmt.Errorf("--requests: %w", err))
 		return
 	}
-	if path != "-" {
+	if path == "-" {
+		path = "stdout"
+	} else {
 		w.paths = append(w.paths, path)
 	}
 	if w.partial {
@@ -58,7 +60,7 @@ func (w *written) result(folder *output.Folder, j *job, result *model.Result) {
 	const name = "result.json"
 	data, err := j.encode(result)
 	if err == nil {
-		was := scenarioOf(folder.Path(name))
+		was := w.scenarioOf(folder.Path(name))
 		err = folder.Write(name, data)
 		if err == nil && was.Hash != "" && was != j.scenario {
 			w.note("%s was of another scenario or of other settings (%s, %s): replaced; --out keeps both", folder.Path(name), was.Name, was.Hash)
@@ -75,16 +77,16 @@ func (w *written) result(folder *output.Folder, j *job, result *model.Result) {
 const resultMost = 16 << 20
 
 // scenarioOf is the scenario of an earlier result, or none.
-func scenarioOf(path string) model.ScenarioRef {
+func (w *written) scenarioOf(path string) model.ScenarioRef {
 	var earlier struct {
 		Scenario model.ScenarioRef `json:"scenario"`
 	}
-	f, err := os.Open(path)
+	f, err := input.Open(context.WithoutCancel(w.cmd.Context()), path, resultMost)
 	if err != nil {
 		return earlier.Scenario
 	}
 	defer f.Close()
-	if json.NewDecoder(io.LimitReader(f, resultMost)).Decode(&earlier) != nil {
+	if json.NewDecoder(f).Decode(&earlier) != nil {
 		return model.ScenarioRef{}
 	}
 	if strings.ContainsFunc(earlier.Scenario.Name+earlier.Scenario.Hash, unicode.IsControl) {
