@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -71,8 +72,12 @@ func Do(ctx context.Context, dir string, o Options, progress func(done, total ti
 	return ctx.Err()
 }
 
-// claim makes the folder for the stores.
+// claim makes the folder for the stores, in dir, which is made if only it is
+// missing.
 func claim(dir string, o *Options) (string, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("%w: %w", ErrInput, err)
+	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrInput, err)
