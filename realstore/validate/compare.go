@@ -12,8 +12,8 @@ import (
 // Limits of the comparison of virtual with live.
 const (
 	Beyond        = 10   // observations that must lie beyond a quantile
-	WidestLimit   = 1.0  // of the ratio of quantiles: a factor of 2
-	WidestKS      = 0.3  // of the distance
+	WidestLimit   = 0.5  // of the ratio of quantiles
+	WidestKS      = 0.2  // of the distance
 	floors        = 1.5  // what is within so many floors is no difference
 	ksMost        = 0.06 // or floors
 	replayedLeast = 99.0 // percent of sends

@@ -62,6 +62,7 @@ func machineOf(t *testing.T, runs int) Options {
 // TestMachine: a scenario goes through its rounds and is judged, whatever the
 // verdict on a machine at work; nothing is left behind.
 func TestMachine(t *testing.T) {
+	t.Parallel()
 	o := machineOf(t, 2)
 	var at, of sim.Time
 	o.Progress = func(done, total sim.Time) {
@@ -102,6 +103,7 @@ func TestMachine(t *testing.T) {
 
 // TestMachineInterrupted: it ends soon, says so, and leaves nothing behind.
 func TestMachineInterrupted(t *testing.T) {
+	t.Parallel()
 	o := machineOf(t, 50)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -299,6 +301,7 @@ func TestForms(t *testing.T) {
 // TestTraces: the bundled recordings are all there, agree where something is
 // asked of them, and say what is missing where nothing is.
 func TestTraces(t *testing.T) {
+	t.Parallel()
 	r, err := Traces(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
