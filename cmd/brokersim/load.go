@@ -25,7 +25,7 @@ func load(operand string, sets []string) (*scenarios.Scenario, error) {
 // source reads scenarios and what they name.
 type source struct {
 	stdin io.Reader // what - and /dev/stdin mean; nil: not taken
-	files []string  // those that were read, which nothing may replace
+	files []string  // those that may have been read, which nothing may replace
 }
 
 // sourceOf reads what the command's operands name, standard input included.
@@ -35,6 +35,10 @@ func (s *source) load(ctx context.Context, operand string, sets []string) (*scen
 	read := func(name string) (*scenarios.Scenario, error) { return s.parse(ctx, name) }
 	if !isPath(operand) {
 		read = scenarios.Named
+	}
+	for _, set := range sets {
+		_, value, _ := strings.Cut(set, "=") // which may be a file's name
+		s.files = append(s.files, strings.Trim(value, `"'`))
 	}
 	sc, err := read(operand)
 	if err == nil && len(sets) > 0 {

@@ -197,7 +197,7 @@ func mechanism(name string) string {
 	case model.PauseThrottled:
 		return "dirty throttling"
 	case model.PauseStablePages:
-		return "stable pages, which a flush writes,"
+		return "a flush (stable pages)"
 	}
 	return name
 }

@@ -58,6 +58,20 @@ CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while,
 4.25s append stall ends after 250 ms
 4.251s send queue empty again
 `},
+		{"appends that a modelled store held up", func(o model.Observer) {
+			o.Stall(model.StallRecord{Where: model.StallAppend, From: 4000 * ms, To: 4250 * ms, BySeq: 7})
+			o.Pause(&model.Pause{Mechanism: model.PauseStablePages, From: 4000 * ms, To: 4050 * ms, BySeq: 7})
+			o.Pause(&model.Pause{Mechanism: model.PauseThrottled, From: 4050 * ms, To: 4250 * ms, BySeq: 7})
+			o.Stall(model.StallRecord{Where: model.StallAppend, From: 5000 * ms, To: 5020 * ms, BySeq: 9})
+			o.Pause(&model.Pause{Mechanism: "journal commit", From: 5000 * ms, To: 5020 * ms, BySeq: 9})
+			o.Stall(model.StallRecord{Where: model.StallAppend, From: 6000 * ms, To: 6020 * ms, BySeq: 11})
+		}, `4s append held up by dirty throttling: 250 ms (seq 7 holds the put lock)
+4.25s append stall ends after 250 ms
+5s append held up by journal commit: 20 ms (seq 9 holds the put lock)
+5.02s append stall ends after 20 ms
+6s append stall begins: seq 11 holds the put lock
+6.02s append stall ends after 20 ms
+`},
 		{"the queue was empty before the rejection was reported", func(o model.Observer) {
 			o.Queue(1000*ms, 1)
 			o.Queue(1230*ms, 0)
@@ -167,6 +181,32 @@ func TestRemarkOfAStatus(t *testing.T) {
 	}
 	if got := remark(a, nil); got != "" {
 		t.Errorf("without error lines: got %q, want none", got)
+	}
+}
+
+// What is neither stored nor rejected is no success.
+func TestVerdictCountsOtherFailures(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		n      model.AttemptCounts
+		others map[int32]int64 // of replication 1
+		want   string
+	}{
+		{"all", model.AttemptCounts{Sent: 406, Other: 406}, map[int32]int64{13: 406}, "406 of 406 sends failed: 406 MESSAGE_ILLEGAL (code 13)"},
+		{"several codes", model.AttemptCounts{Sent: 50, Success: 40, Other: 10}, map[int32]int64{14: 3, 13: 5, 1: 2},
+			"10 of 50 sends failed: 2 SYSTEM_ERROR (code 1), 5 MESSAGE_ILLEGAL (code 13), 3 SERVICE_NOT_AVAILABLE (code 14)"},
+		{"several replications", model.AttemptCounts{Sent: 50, Success: 40, Other: 10}, map[int32]int64{13: 5}, "10 of 50 sends failed: 10 OTHER"},
+		{"beside rejections", model.AttemptCounts{Sent: 50, Success: 39, TimeoutCleanQueue: 1, FlushDiskTimeout: 10}, nil,
+			"; 10 more failed: 10 FLUSH_DISK_TIMEOUT (stored)"},
+		{"beside timeouts", model.AttemptCounts{Sent: 50, Success: 39, ClientTimeout: 1, SlaveNotAvailable: 10}, nil,
+			"10 of 50 sends failed: 10 SLAVE_NOT_AVAILABLE (stored); 1 timed out at the producer, 0 of them stored"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &printer{Input: Input{Result: &model.Result{Attempts: c.n, Replications: 1}, Study: new(model.Study), Story: &Story{others: c.others}}}
+			if got := p.failures(); !strings.HasSuffix(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
