@@ -207,13 +207,13 @@ func floorRead(b *testing.B, dir string, bytes int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	buf := make([]byte, windowBytes)
+	buf := make([]byte, 1<<20)
 	for _, f := range d.files {
 		h, err := os.Open(f.path)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for at := int64(0); at < f.size && f.base+at < bytes; at += windowBytes {
+		for at := int64(0); at < f.size && f.base+at < bytes; at += int64(len(buf)) {
 			n, err := h.ReadAt(buf, at)
 			if err != nil {
 				b.Fatal(err)

@@ -146,46 +146,32 @@ func (d *Dir) Scan(o ScanOptions, f func(offset int64, r *Record, defect Defect)
 	return s.run(o, f)
 }
 
-// windowBytes is how much of a file is read at a time. In front of a window is
-// room for what of the one before is still to be seen.
+// windowBytes is how much of a file is read at a time: little enough that it is
+// still in the processor's cache when it is looked at.
 const (
-	windowBytes = 1 << 20
-	windowRoom  = 64 << 10
+	windowBytes = 256 << 10
 	searchBytes = 64 << 10
 )
 
-// logScanner reads a log's files window by window, the next one while it looks
-// at the present.
+// logScanner reads a log's files window by window.
 type logScanner struct {
 	files []logFile
 	crc   bool
 	f     *os.File
 	name  string
 	base  int64
-	size  int64
 	tell  func(offset int64) error
-	buf   []byte // room and window
-	win   []byte // of it: win[:n] are the file's bytes from at on
+	win   []byte // buffer; win[:n] are the file's bytes from at on
 	n     int
 	at    int64
-	next  chan window // holds what is read ahead
-	ahead int64       // from where, -1: nothing is
-	spare []byte      // the buffer to read ahead into
 	r     Record
 	// What the scan saw, for those who ask after it.
 	end   int64 // after the last record
 	stray int64 // offset of the first bytes after it that are not zero, or -1
 }
 
-type window struct {
-	buf []byte
-	n   int
-	err error
-}
-
 func (s *logScanner) close() {
 	if s.f != nil {
-		s.forget()
 		s.f.Close()
 	}
 }
@@ -194,36 +180,8 @@ func (s *logScanner) open(f logFile) error {
 	s.close()
 	var err error
 	s.f, err = os.Open(f.path)
-	s.at, s.n, s.name, s.base, s.size, s.ahead = 0, 0, f.path, f.base, f.size, -1
+	s.at, s.n, s.name, s.base = 0, 0, f.path, f.base
 	return err
-}
-
-// readAhead begins to read what follows the window.
-func (s *logScanner) readAhead() {
-	at := s.at + int64(s.n)
-	if at >= s.size {
-		return
-	}
-	if s.next == nil {
-		s.next = make(chan window, 1)
-	}
-	if s.spare == nil {
-		s.spare = make([]byte, windowRoom+windowBytes)
-	}
-	f, buf := s.f, s.spare
-	s.ahead, s.spare = at, nil
-	go func() {
-		n, err := f.ReadAt(buf[windowRoom:windowRoom+windowBytes], at)
-		s.next <- window{buf, n, err}
-	}()
-}
-
-// forget waits for what is read ahead and drops it.
-func (s *logScanner) forget() {
-	if s.ahead >= 0 {
-		s.spare = (<-s.next).buf
-		s.ahead = -1
-	}
 }
 
 // bytes returns up to want bytes of the open file from pos on, at least one
@@ -241,30 +199,17 @@ func (s *logScanner) bytes(pos int64, want int) ([]byte, error) {
 	if pos >= s.at && pos < s.at+int64(s.n) {
 		left = s.win[pos-s.at : s.n]
 	}
-	n, err := 0, error(nil)
-	if s.ahead == pos+int64(len(left)) && len(left) <= windowRoom && want <= len(left)+windowBytes {
-		w := <-s.next
-		s.win = w.buf[windowRoom-copy(w.buf[windowRoom-len(left):], left):]
-		s.buf, s.spare, s.ahead = w.buf, s.buf, -1
-		n, err = w.n, w.err
-	} else {
-		s.forget()
-		if need := windowRoom + max(want, windowBytes); len(s.buf) < need {
-			s.buf = make([]byte, need)
-		}
-		s.win = s.buf[windowRoom:]
-		copy(s.win, left)
-		n, err = s.f.ReadAt(s.win[len(left):], pos+int64(len(left)))
+	if len(s.win) < max(want, windowBytes) {
+		s.win = make([]byte, max(want, windowBytes))
 	}
-	s.at, s.n = pos, len(left)+n
+	kept := copy(s.win, left)
+	n, err := s.f.ReadAt(s.win[kept:], pos+int64(kept))
+	s.at, s.n = pos, kept+n
 	if err == io.EOF {
 		err = nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
-	}
-	if s.ahead < 0 && n > 0 {
-		s.readAhead()
 	}
 	return s.win[:s.n], nil
 }
