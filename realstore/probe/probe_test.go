@@ -269,7 +269,7 @@ func TestRefuses(t *testing.T) {
 		name, dir, want string
 		o               Options
 	}{
-		{"missing", filepath.Join(occupied, "none"), "no such file", o},
+		{"missing", filepath.Join(occupied, "none", "deeper"), "no such file", o},
 		{"a file", file, "want a folder", o},
 		{"occupied", occupied, "holds something already", o},
 		{"no space", t.TempDir(), "no space", huge},
