@@ -44,14 +44,15 @@ type broker struct {
 	measuring  bool                   // the hook stalls, and records
 
 	answered atomic.Int64
-	stopped  atomic.Int64 // the run's time when it was interrupted
+	stopped  atomic.Int64 // when it was interrupted, since the clock's origin
 	stop     atomic.Bool  // it was
 	over     atomic.Bool  // it was, or all is answered
 }
 
-// interrupt ends the run early.
+// interrupt ends the run early. It may come before time 0 is set, which is why
+// it notes the time since the clock's origin.
 func (b *broker) interrupt() {
-	b.stopped.Store(int64(b.clock.now()))
+	b.stopped.Store(b.clock.sinceOrigin())
 	b.stop.Store(true)
 }
 
@@ -174,7 +175,7 @@ func (b *broker) run(begun func()) (end sim.Time, collections uint32) {
 	}
 	end = b.clock.now()
 	if b.stop.Load() {
-		end = sim.Time(b.stopped.Load())
+		end = max(0, b.clock.at(b.stopped.Load()))
 	}
 	b.over.Store(true)
 	b.queue.close()
