@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -202,8 +203,9 @@ func uncovered(recs []Record, file string, at int64, bit byte) (field string, ok
 func variedStore(t *testing.T, release string) string {
 	dir := t.TempDir()
 	o := small(t, release)
-	ts := int64(1700000000000)
-	o.Now = func() int64 { ts += 137; return ts }
+	var ts atomic.Int64 // the store's threads read the clock too
+	ts.Store(1700000000000)
+	o.Now = func() int64 { return ts.Add(137) }
 	if release == "5.3.3" {
 		o.StoreHost = host("[2001:db8::1]:10911")
 	}
