@@ -148,6 +148,9 @@ func (s *Store) adoptSizes(dir string) ([]logFile, error) {
 // checkFiles refuses a log whose files are not all of one length, one after the
 // other. A wrong file makes all after it wrong: the first faults are enough.
 func checkFiles(files []logFile, size int64) error {
+	if size < 1 {
+		return fmt.Errorf("%s: %w: the file is empty", files[0].path, ErrDamaged)
+	}
 	var faults []error
 	for i, f := range files {
 		switch {
