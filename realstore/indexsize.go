@@ -64,7 +64,7 @@ func inferSlots(b []byte) (slots, entries int, ok bool) {
 			continue
 		}
 		entries := (len(b) - at) / indexEntryBytes
-		if last < entries && chained(b, s, last) {
+		if last < entries && chained(b, s, entries, last) {
 			return s, entries, true
 		}
 	}
@@ -73,7 +73,7 @@ func inferSlots(b []byte) (slots, entries int, ok bool) {
 
 // chained tests a number of slots on the chains of up to 1000 entries: each
 // leads to an older one of the same slot, and the last is its slot's head.
-func chained(b []byte, slots, last int) bool {
+func chained(b []byte, slots, entries, last int) bool {
 	at := indexHeaderBytes + indexSlotBytes*slots
 	entry := func(k int) IndexEntry { return readIndexEntry(b[at+indexEntryBytes*k:]) }
 	for k := last; k > max(0, last-1000); k-- {
@@ -87,7 +87,7 @@ func chained(b []byte, slots, last int) bool {
 		}
 		head := int(readInt32(b[indexHeaderBytes+indexSlotBytes*slot:]))
 		// A kill can leave a slot one ahead of the header.
-		if head < k || head > last+1 || int(entry(head).KeyHash)%slots != slot {
+		if head < k || head > last+1 || head >= entries || int(entry(head).KeyHash)%slots != slot {
 			return false
 		}
 	}
