@@ -126,11 +126,7 @@ func (c *calibration) tell(w io.Writer, r *calibrate.Result) error {
 		_, err := w.Write(text)
 		return err
 	}
-	part := c.to + ".part"
-	if err := os.WriteFile(part, text, 0o666); err != nil {
-		return err
-	}
-	if err := os.Rename(part, c.to); err != nil {
+	if err := output.WriteFile(c.to, text); err != nil {
 		return err
 	}
 	if c.json {
