@@ -38,7 +38,7 @@ func must1KiB() variate.Dist {
 	return d
 }
 
-func runBroker(cfg *Config) *Broker {
+func runBroker(cfg *Config) *Cluster {
 	b, err := New(cfg, 0, Observer{})
 	if err != nil {
 		panic(err)

@@ -31,33 +31,33 @@ func (k *books) errorLine(at sim.Time, code int, remark string) {
 
 // answer settles an attempt: its outcome, the answer's way back to the
 // producer, its place in the books and the statistics.
-func (b *Broker) answer(a *attempt, o Outcome, code int32) {
-	now := b.eng.Now()
+func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
+	now := c.eng.Now()
 	a.Outcome, a.Code = o, code
-	a.Resp = now + b.network.draw()
-	timeout := b.producers[a.producer].spec.Timeout
+	a.Resp = now + c.network.draw()
+	timeout := c.producers[a.producer].spec.Timeout
 	a.ClientTimedOut = timeout > 0 && a.Resp-a.Send > timeout
-	k := &b.books
+	k := &c.books
 	k.settled[o]++
 	k.open--
 	if a.Unlock != Absent {
 		k.stored++
 	}
-	b.trace(a)
+	c.trace(a)
 	if !inOrder(a) {
 		k.err = fmt.Errorf("%w: times of attempt %d are out of order", ErrBooks, a.Seq)
 	}
-	if a.Send >= b.cfg.Warmup {
+	if a.Send >= c.cfg.Warmup {
 		k.counted.add(a)
 		switch {
 		case code == CodeSuccess:
 		case len(k.counted.Errors) < ErrorLinesMax:
-			k.errorLine(a.Resp, int(code), b.remarkOf(a))
+			k.errorLine(a.Resp, int(code), c.remarkOf(a))
 		default: // without the cost of a remark
 			k.counted.ErrorsTotal++
 		}
 	}
-	b.attempts.settle(a, b.obs.Attempt)
+	c.attempts.settle(a, c.obs.Attempt)
 }
 
 // inOrder checks the order in which things happened to an attempt: it was
@@ -78,7 +78,7 @@ func inOrder(a *attempt) bool {
 }
 
 // remarkOf is the answer's remark as the broker spells it.
-func (b *Broker) remarkOf(a *attempt) string {
+func (c *Cluster) remarkOf(a *attempt) string {
 	switch a.Outcome {
 	case TimeoutCleanQueue, PCBusyCleanQueue:
 		return remark(a.Outcome, a.PeriodMs, int(a.Qsize))
@@ -87,7 +87,7 @@ func (b *Broker) remarkOf(a *attempt) string {
 	case Overload:
 		return RemarkOverload
 	default:
-		_, text, _ := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize, DiskUsed{})
+		_, text, _ := c.traits.Response(a.status, c.cfg.Broker.MaxMessageSize, DiskUsed{})
 		return text
 	}
 }
@@ -95,15 +95,15 @@ func (b *Broker) remarkOf(a *attempt) string {
 // trace folds an attempt's way through the broker into the fingerprint, in
 // the order in which attempts are answered: when it arrived, was queued,
 // taken, appended or swept, and how it was answered.
-func (b *Broker) trace(a *attempt) {
+func (c *Cluster) trace(a *attempt) {
 	const k1, k2, k3, k4, k5, k6 = 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db
-	times := uint64(a.Arrive)*k1 + uint64(a.Enq)*k2 + uint64(a.Deq)*k3 + uint64(a.Lock)*k4 + uint64(a.Unlock)*k5 + uint64(b.eng.Now())*k6
-	b.fp.Mix(times ^ uint64(a.Seq)<<8 ^ uint64(a.Outcome))
+	times := uint64(a.Arrive)*k1 + uint64(a.Enq)*k2 + uint64(a.Deq)*k3 + uint64(a.Lock)*k4 + uint64(a.Unlock)*k5 + uint64(c.eng.Now())*k6
+	c.fp.Mix(times ^ uint64(a.Seq)<<8 ^ uint64(a.Outcome))
 }
 
 // checkBooks compares what came with what became of it.
-func (b *Broker) checkBooks() error {
-	k := &b.books
+func (c *Cluster) checkBooks() error {
+	k := &c.books
 	if k.err != nil {
 		return k.err
 	}
@@ -122,16 +122,25 @@ func (b *Broker) checkBooks() error {
 	if k.stored != ok {
 		return fmt.Errorf("%w: %d sends were stored, %d were answered as stored", ErrBooks, k.stored, ok)
 	}
+	for i := range c.brokers {
+		if err := c.brokers[i].checkQueues(); err != nil {
+			return err
+		}
+	}
+	return k.counted.check()
+}
+
+func (b *broker) checkQueues() error {
 	if n := b.queue.Len(); n != 0 {
 		return fmt.Errorf("%w: %d requests left in the send queue", ErrBooks, n)
 	}
 	for i := range b.loads {
-		if c := &b.loads[i].count; c.Arrived != c.Served+c.TimeoutCleanQueue+c.Overload {
+		if n := &b.loads[i].count; n.Arrived != n.Served+n.TimeoutCleanQueue+n.Overload {
 			return fmt.Errorf("%w: %d %s requests arrived, %d served, %d timed out, %d overload",
-				ErrBooks, c.Arrived, c.Queue, c.Served, c.TimeoutCleanQueue, c.Overload)
+				ErrBooks, n.Arrived, n.Queue, n.Served, n.TimeoutCleanQueue, n.Overload)
 		}
 	}
-	return k.counted.check()
+	return nil
 }
 
 func itoa(i int) string { return strconv.Itoa(i) }

@@ -14,8 +14,9 @@ import (
 // out of order. It is a fault of the model, never of the scenario.
 var ErrBooks = errors.New("books don't add up")
 
-// Broker is one replication: the broker, its producers and its clock.
-type Broker struct {
+// Cluster is one replication: the brokers behind the producers' route, the
+// producers, and the clock that all go by.
+type Cluster struct {
 	cfg    *Config
 	traits Traits
 	eng    *sim.Engine
@@ -25,9 +26,18 @@ type Broker struct {
 	cut    error // why the run stopped before its end
 	next   successor
 
+	brokers   []broker
 	producers []producer
 	attempts  ledger
 	books     books
+	frozen    sim.Time // no broker stands still after that
+	network   sampler  // back to the producer
+}
+
+// broker is one of them.
+type broker struct {
+	*Cluster
+	id uint64 // its place in Cluster.brokers, shifted to where an event's arg has it
 
 	queue    *Queue // the send queue
 	workers  []worker
@@ -39,7 +49,7 @@ type Broker struct {
 	cpu      cpu
 	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
 	freezes  []stallSource
-	frozen   sim.Time // broker threads stand still until then
+	frozen   sim.Time // its threads stand still until then
 
 	appendStalls stallSet
 	append       sampler
@@ -47,13 +57,19 @@ type Broker struct {
 	handoff      sampler
 	process      sampler
 	finish       sampler
-	network      sampler // back to the producer
 }
+
+// An event's arg is the broker's place, from brokerShift up, and what the kind
+// of event says below.
+const (
+	brokerShift = 40
+	argMask     = 1<<brokerShift - 1
+)
 
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evFreeze     sim.Kind = 0*sim.KindsPerClass + 0 // arg: index of the freeze
+	evFreeze     sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the freeze
 	evUnlock     sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
 	evDone       sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
 	evLockRetry  sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
@@ -69,11 +85,11 @@ const (
 
 // New returns replication number replication (from 0) of a configuration.
 // The error is that of Config.Check.
-func New(cfg *Config, replication int, obs Observer) (*Broker, error) {
-	return newBroker(cfg, replication, obs, eventLimit)
+func New(cfg *Config, replication int, obs Observer) (*Cluster, error) {
+	return newCluster(cfg, replication, obs, eventLimit)
 }
 
-func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broker, error) {
+func newCluster(cfg *Config, replication int, obs Observer, limit uint64) (*Cluster, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -81,35 +97,54 @@ func newBroker(cfg *Config, replication int, obs Observer, limit uint64) (*Broke
 	if err != nil {
 		return nil, err
 	}
-	streams := sim.Streams{Seed: cfg.Seed, Replication: uint64(replication)}
-	b := &Broker{
-		cfg:    cfg,
-		traits: traits,
-		eng:    sim.NewEngine(sim.Never, limit),
-		obs:    obs,
-		queue:  NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity)),
+	streams := cfg.streams(replication)
+	c := &Cluster{
+		cfg:     cfg,
+		traits:  traits,
+		eng:     sim.NewEngine(sim.Never, limit),
+		obs:     obs,
+		network: newSampler(cfg.Costs.Network, streams.Stream("network back")),
+		brokers: make([]broker, cfg.brokers()),
 	}
-	b.clock.Phase = wallPhase(cfg, streams)
+	c.clock.Phase = wallPhase(cfg, streams)
+	for i := range c.brokers {
+		c.brokers[i].init(c, i, brokerStreams(streams, i))
+	}
+	c.initProducers(streams)
+	for i := range c.brokers {
+		c.brokers[i].initLoads(brokerStreams(streams, i))
+	}
+	return c, nil
+}
+
+// brokerStreams are those of a broker: the first has the replication's.
+func brokerStreams(streams sim.Streams, i int) sim.Streams {
+	if i == 0 {
+		return streams
+	}
+	return streams.Of("broker " + itoa(i))
+}
+
+func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
+	cfg := c.cfg
+	b.Cluster, b.id = c, uint64(i)<<brokerShift
+	b.queue = NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity))
 	b.append = newSampler(cfg.Store.Append, streams.Stream("append"))
 	b.decode = newSampler(cfg.Costs.Decode, streams.Stream("decode"))
 	b.handoff = newSampler(cfg.Costs.Handoff, streams.Stream("handoff"))
 	b.process = newSampler(cfg.Costs.Process, streams.Stream("process"))
 	b.finish = newSampler(cfg.Costs.Finish, streams.Stream("finish"))
-	b.network = newSampler(cfg.Costs.Network, streams.Stream("network back"))
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
-	b.store = newModelStore(cfg, &traits, streams)
+	b.store = newModelStore(cfg, &c.traits, streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
-	for i := range b.workers {
-		b.idle.push(uint32(i))
+	for w := range b.workers {
+		b.idle.push(uint32(w))
 	}
-	b.initStalls(streams)
+	b.initStalls(i, streams)
 	b.initSweeper(streams)
-	b.initProducers(streams)
-	b.initLoads(streams)
-	return b, nil
 }
 
 // eventLimit stops a run that schedules without end: hours of real
@@ -119,10 +154,10 @@ const eventLimit = 100_000_000_000
 // Run simulates to the end: arrivals until Duration, then what is in the
 // system is served out. When ctx ends first the error is ctx's, and what was
 // computed so far is in Stats.
-func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
+func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 	const strideMask = 1<<14 - 1
 	for n := uint64(1); ; n++ {
-		kind, arg, ok := b.step()
+		kind, arg, ok := c.step()
 		if !ok {
 			break
 		}
@@ -131,13 +166,15 @@ func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
 				return err
 			}
 			if progress != nil {
-				progress(b.eng.Now())
+				progress(c.eng.Now())
 			}
 		}
-		if b.frozen > b.eng.Now() && kind != evFreeze && !(b.cfg.Recorded && kind == evArrive) {
-			b.eng.At(b.frozen, kind, arg)
+		b := &c.brokers[arg>>brokerShift]
+		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind != evFreeze && !(c.cfg.Recorded && kind == evArrive) {
+			c.eng.At(b.frozen, kind, arg)
 			continue
 		}
+		arg &= argMask
 		switch kind {
 		case evArrive:
 			b.arrive(int(arg))
@@ -164,26 +201,26 @@ func (b *Broker) Run(ctx context.Context, progress func(sim.Time)) error {
 		case evFreeze:
 			b.freeze(int(arg))
 		}
-		if b.books.err != nil || b.books.open == 0 {
+		if c.books.err != nil || c.books.open == 0 {
 			break
 		}
 	}
-	if err := b.eng.Err(); err != nil {
-		return fmt.Errorf("at %v: %w", b.eng.Now(), err)
+	if err := c.eng.Err(); err != nil {
+		return fmt.Errorf("at %v: %w", c.eng.Now(), err)
 	}
-	return b.checkBooks()
+	return c.checkBooks()
 }
 
 // step advances the clock to the next event.
-func (b *Broker) step() (kind sim.Kind, arg uint64, ok bool) {
-	if s := b.next; s.there {
-		b.next.there = false
-		if b.eng.Advance(s.at, s.kind) {
+func (c *Cluster) step() (kind sim.Kind, arg uint64, ok bool) {
+	if s := c.next; s.there {
+		c.next.there = false
+		if c.eng.Advance(s.at, s.kind) {
 			return s.kind, s.arg, true
 		}
-		b.eng.At(s.at, s.kind, s.arg)
+		c.eng.At(s.at, s.kind, s.arg)
 	}
-	return b.eng.Next()
+	return c.eng.Next()
 }
 
 // successor is the one event that the event at hand leads to, told last of
@@ -197,14 +234,14 @@ type successor struct {
 
 // then schedules the successor of the event at hand. A handler calls it at
 // most once and schedules nothing after it.
-func (b *Broker) then(at sim.Time, kind sim.Kind, arg uint64) {
-	b.next = successor{at, kind, true, arg}
+func (c *Cluster) then(at sim.Time, kind sim.Kind, arg uint64) {
+	c.next = successor{at, kind, true, arg}
 }
 
 // at is then for a successor that its caller handles itself: it reports whether
 // that is now the event at hand, and schedules it otherwise. It is for steps
 // that can't follow each other without end.
-func (b *Broker) at(t sim.Time, kind sim.Kind, arg uint64) bool {
+func (b *broker) at(t sim.Time, kind sim.Kind, arg uint64) bool {
 	if t >= b.frozen && b.eng.Advance(t, kind) {
 		return true
 	}
@@ -213,13 +250,13 @@ func (b *Broker) at(t sim.Time, kind sim.Kind, arg uint64) bool {
 }
 
 // Fingerprint hashes the trajectory so far: time, event, request, outcome.
-func (b *Broker) Fingerprint() sim.Fingerprint { return b.fp }
+func (c *Cluster) Fingerprint() sim.Fingerprint { return c.fp }
 
 // Now is the virtual time reached.
-func (b *Broker) Now() sim.Time { return b.eng.Now() }
+func (c *Cluster) Now() sim.Time { return c.eng.Now() }
 
 // Events is the number of events handled.
-func (b *Broker) Events() uint64 { return b.eng.Events() }
+func (c *Cluster) Events() uint64 { return c.eng.Events() }
 
 // sampler draws whole ns from a distribution; a constant costs no draw.
 type sampler struct {

@@ -17,7 +17,7 @@ func TestLedgerIsBounded(t *testing.T) {
 		if b.attempts.from != b.attempts.next {
 			t.Errorf("%d of %d sends left in the ledger", b.attempts.next-b.attempts.from, b.attempts.next)
 		}
-		return len(b.attempts.ring), len(b.queue.ring)
+		return len(b.attempts.ring), len(b.brokers[0].queue.ring)
 	}
 	ring10, queue10 := size(25 * sim.Second)
 	ring100, queue100 := size(205 * sim.Second)
@@ -66,7 +66,7 @@ func TestLedger(t *testing.T) {
 // TestRunaway: a run that is stopped by the limit of events says so, with the
 // virtual time.
 func TestRunaway(t *testing.T) {
-	b, err := newBroker(benchConfig(sim.Hour), 0, Observer{}, 1000)
+	b, err := newCluster(benchConfig(sim.Hour), 0, Observer{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,15 +95,15 @@ func TestOverflow(t *testing.T) {
 
 // TestBooksFail: books that don't add up fail the run.
 func TestBooksFail(t *testing.T) {
-	for name, spoil := range map[string]func(*Broker){
-		"arrival without outcome": func(b *Broker) { b.books.arrived++ },
-		"stored without answer":   func(b *Broker) { b.books.stored++ },
-		"something open":          func(b *Broker) { b.books.open++ },
-		"left in the queue":       func(b *Broker) { b.queue.Offer(Waiting{}) },
-		"times out of order":      func(b *Broker) { b.books.err = ErrBooks },
-		"counted twice":           func(b *Broker) { b.books.counted.Attempts.Success++ },
-		"fate unknown":            func(b *Broker) { b.books.counted.Messages.Offered++ },
-		"load":                    func(b *Broker) { b.loads = []load{{count: LoadCounts{Arrived: 1}}} },
+	for name, spoil := range map[string]func(*Cluster){
+		"arrival without outcome": func(b *Cluster) { b.books.arrived++ },
+		"stored without answer":   func(b *Cluster) { b.books.stored++ },
+		"something open":          func(b *Cluster) { b.books.open++ },
+		"left in the queue":       func(b *Cluster) { b.brokers[0].queue.Offer(Waiting{}) },
+		"times out of order":      func(b *Cluster) { b.books.err = ErrBooks },
+		"counted twice":           func(b *Cluster) { b.books.counted.Attempts.Success++ },
+		"fate unknown":            func(b *Cluster) { b.books.counted.Messages.Offered++ },
+		"load":                    func(b *Cluster) { b.brokers[0].loads = []load{{count: LoadCounts{Arrived: 1}}} },
 	} {
 		b := runBroker(benchConfig(sim.Second))
 		spoil(b)

@@ -5,12 +5,12 @@ import "brokersim/sim"
 // requestLock is the send thread before the put lock: the store's checks
 // first, among them isOSPageCacheBusy, whose answer is [PC_SYNCHRONIZED]
 // (facts §3.2).
-func (b *Broker) requestLock(w uint32) {
+func (b *broker) requestLock(w uint32) {
 	a := b.attempts.at(b.workers[w].seq)
 	now := b.eng.Now()
 	a.status = b.check(a)
 	if !a.status.Stored() {
-		b.then(now+b.finish.draw(), evDone, uint64(w))
+		b.then(now+b.finish.draw(), evDone, b.id|uint64(w))
 		return
 	}
 	a.LockReq = now
@@ -21,7 +21,7 @@ func (b *Broker) requestLock(w uint32) {
 	b.locked(w)
 }
 
-func (b *Broker) check(a *attempt) PutStatus {
+func (b *broker) check(a *attempt) PutStatus {
 	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
 	return b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
 }
@@ -41,7 +41,7 @@ func (t *Traits) CheckPut(busy bool, bodyBytes, maxMessageSize int64) PutStatus 
 
 // locked appends: beginTimeInLock, then the record's bytes go to the page
 // cache, which is where a stall holds the lock.
-func (b *Broker) locked(w uint32) {
+func (b *broker) locked(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	b.lock.held = true
@@ -58,11 +58,11 @@ func (b *Broker) locked(w uint32) {
 			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq})
 		}
 	}
-	b.then(end.at, evUnlock, uint64(w))
+	b.then(end.at, evUnlock, b.id|uint64(w))
 }
 
 // appended is when the append's bytes are in the page cache.
-func (b *Broker) appended(w uint32, a *attempt) sim.Time {
+func (b *broker) appended(w uint32, a *attempt) sim.Time {
 	now := b.eng.Now()
 	if b.store == nil {
 		return now + b.append.draw()
@@ -85,7 +85,7 @@ func (b *Broker) appended(w uint32, a *attempt) sim.Time {
 }
 
 // unlock ends the append and passes the lock on.
-func (b *Broker) unlock(w uint32) {
+func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
@@ -99,12 +99,12 @@ func (b *Broker) unlock(w uint32) {
 	}
 	done := now + b.finish.draw()
 	if b.lock.waiting.n == 0 {
-		if b.at(done, evDone, uint64(w)) {
+		if b.at(done, evDone, b.id|uint64(w)) {
 			b.done(w)
 		}
 		return
 	}
-	b.eng.At(done, evDone, uint64(w))
+	b.eng.At(done, evDone, b.id|uint64(w))
 	if b.lock.spin {
 		// Whichever of the spinning threads sees it first: no order.
 		b.locked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))
@@ -113,11 +113,11 @@ func (b *Broker) unlock(w uint32) {
 	// ReentrantLock, non-fair: the longest waiter is woken, and a newcomer
 	// may get the lock before it runs (facts §6.2).
 	next := b.lock.waiting.ring[b.lock.waiting.head]
-	b.then(now+b.handoff.draw(), evLockRetry, uint64(next))
+	b.then(now+b.handoff.draw(), evLockRetry, b.id|uint64(next))
 }
 
 // retryLock is a parked thread, woken: it takes the lock or parks again.
-func (b *Broker) retryLock(w uint32) {
+func (b *broker) retryLock(w uint32) {
 	if b.lock.held || b.lock.waiting.n == 0 || b.lock.waiting.ring[b.lock.waiting.head] != w {
 		return
 	}

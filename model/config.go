@@ -19,6 +19,7 @@ type Config struct {
 	Duration   sim.Time // arrivals stop here; what is in the system is then served to its end
 	Warmup     sim.Time // sends before it are simulated but not counted
 	Broker     Settings
+	Route      Route
 	Machine    Machine
 	Costs      Costs
 	Store      Store
@@ -33,6 +34,18 @@ type Config struct {
 	// them.
 	Recorded bool
 }
+
+// Route is what the producers' name server tells them: brokers that are alike,
+// each with a machine and a disk of its own, and the topic's queues on each.
+type Route struct {
+	Brokers int // 0: 1
+	Queues  int // write queues of the topic on each broker; 0: 4 (defaultTopicQueueNums of a producer)
+}
+
+// brokersMax bounds what a route may have.
+const brokersMax = 64
+
+func (c *Config) brokers() int { return max(1, c.Route.Brokers) }
 
 // Settings are the broker.conf keys that the model reads, already defaulted
 // by release. Field names are the keys with an upper-case first letter.
@@ -107,11 +120,12 @@ type Store struct {
 
 // Stall is one [[stall]].
 type Stall struct {
-	Where StallWhere
-	At    sim.Time     // one-off or first; Absent: drawn from Every
-	Every variate.Dist // nil: once
-	For   variate.Dist // served in full by the first append that begins at or after At
-	Until sim.Time     // a window instead of For: what begins inside ends with it; Absent: For
+	Where  StallWhere
+	Broker int          // which of the route's, from 0
+	At     sim.Time     // one-off or first; Absent: drawn from Every
+	Every  variate.Dist // nil: once
+	For    variate.Dist // served in full by the first append that begins at or after At
+	Until  sim.Time     // a window instead of For: what begins inside ends with it; Absent: For
 }
 
 // Producer is one [[producer]].
@@ -150,6 +164,8 @@ func (c *Config) Check() error {
 		}
 	}
 	within("duration", int64(c.Duration), 1, int64(sim.MaxTime))
+	within("brokers of the route", int64(c.Route.Brokers), 0, brokersMax)
+	within("queues of the route", int64(c.Route.Queues), 0, math.MaxInt16)
 	within("cores", int64(c.Machine.Cores), 1, math.MaxInt32)
 	within("quantum", int64(c.Machine.Quantum), 0, int64(sim.Hour))
 	within("wall phase", int64(c.Machine.WallPhase), Absent, int64(sim.Millisecond-1))
@@ -168,6 +184,9 @@ func (c *Config) Check() error {
 	}
 	pool(SendQueue)
 	for i := range c.Stalls {
+		if n := c.Stalls[i].Broker; n < 0 || n >= c.brokers() {
+			bad("stall %d: the route has %d brokers, and none of number %d", i, c.brokers(), n)
+		}
 		c.Stalls[i].check(func(format string, args ...any) {
 			bad("stall %d: %w", i, fmt.Errorf(format, args...))
 		})

@@ -8,7 +8,7 @@ type worker struct{ seq int64 }
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
 // into an empty queue signals one taker, and each taker that leaves something
 // behind signals the next. A worker that is just done may be there first.
-func (b *Broker) signal() (wake sim.Time, w uint32, ok bool) {
+func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 	if w, ok = b.idle.pop(); ok {
 		wake = b.eng.Now() + b.handoff.draw() + b.cpu.wait(b.lock.spinning())
 	}
@@ -16,7 +16,7 @@ func (b *Broker) signal() (wake sim.Time, w uint32, ok bool) {
 }
 
 // woken is an idle worker that has got a core.
-func (b *Broker) woken(w uint32) {
+func (b *broker) woken(w uint32) {
 	if !b.take(w) {
 		b.idle.push(w)
 	}
@@ -24,7 +24,7 @@ func (b *Broker) woken(w uint32) {
 
 // take gives the worker the head of the queue. What was taken is never
 // rejected for its age any more (facts §1.4).
-func (b *Broker) take(w uint32) bool {
+func (b *broker) take(w uint32) bool {
 	head, ok := b.queue.Poll()
 	if !ok {
 		return false
@@ -35,11 +35,11 @@ func (b *Broker) take(w uint32) bool {
 	b.queueChanged()
 	if b.queue.Len() > 0 {
 		if wake, other, ok := b.signal(); ok {
-			b.eng.At(wake, evTake, uint64(other))
+			b.eng.At(wake, evTake, b.id|uint64(other))
 		}
 	}
 	b.workers[w].seq = a.Seq
-	if b.at(now+b.process.draw(), evLockReq, uint64(w)) {
+	if b.at(now+b.process.draw(), evLockReq, b.id|uint64(w)) {
 		b.requestLock(w)
 	}
 	return true
@@ -47,7 +47,7 @@ func (b *Broker) take(w uint32) bool {
 
 // done is the worker after processRequest: the answer is written, and the
 // next request taken at once if there is one.
-func (b *Broker) done(w uint32) {
+func (b *broker) done(w uint32) {
 	a := b.attempts.at(b.workers[w].seq)
 	a.Done = b.eng.Now()
 	if a.status == PutOK {

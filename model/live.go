@@ -78,7 +78,7 @@ type Stalls struct{ set stallSet }
 
 // NewStalls returns those of appends and of sweeps.
 func NewStalls(cfg *Config, replication int) (appends, sweeps *Stalls) {
-	a, s, _ := newStalls(cfg, cfg.streams(replication))
+	a, s, _ := newStalls(cfg, 0, cfg.streams(replication))
 	return &Stalls{a}, &Stalls{s}
 }
 
@@ -94,7 +94,7 @@ type Freezes struct{ sources []stallSource }
 
 // NewFreezes returns those of a replication.
 func NewFreezes(cfg *Config, replication int) *Freezes {
-	_, _, f := newStalls(cfg, cfg.streams(replication))
+	_, _, f := newStalls(cfg, 0, cfg.streams(replication))
 	return &Freezes{f}
 }
 
@@ -122,7 +122,7 @@ func (f *Freezes) Next() (from, to sim.Time, ok bool) {
 // Ledger puts attempts that were not simulated into the books that simulated
 // ones go into: outcomes, distributions, error lines and the checks.
 type Ledger struct {
-	b *Broker
+	c *Cluster
 }
 
 // NewLedger returns the empty books of a replication. Of obs only Attempt is
@@ -135,14 +135,13 @@ func NewLedger(cfg *Config, replication int, obs Observer) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{cfg: cfg, traits: traits, eng: sim.NewEngine(sim.Never, 0), obs: Observer{Attempt: obs.Attempt}}
-	b.queue = NewQueue(1)
-	b.network = newSampler(cfg.Costs.Network, cfg.streams(replication).Stream("network back"))
-	b.producers = make([]producer, len(cfg.Producers))
-	for i := range b.producers {
-		b.producers[i].spec = &cfg.Producers[i]
+	c := &Cluster{cfg: cfg, traits: traits, eng: sim.NewEngine(sim.Never, 0), obs: Observer{Attempt: obs.Attempt}}
+	c.network = newSampler(cfg.Costs.Network, cfg.streams(replication).Stream("network back"))
+	c.producers = make([]producer, len(cfg.Producers))
+	for i := range c.producers {
+		c.producers[i].spec = &cfg.Producers[i]
 	}
-	return &Ledger{b: b}, nil
+	return &Ledger{c: c}, nil
 }
 
 // Settle enters an attempt that the broker answered at that time with its
@@ -150,32 +149,32 @@ func NewLedger(cfg *Config, replication int, obs Observer) (*Ledger, error) {
 // order of at; a's Seq count from 0 in order of arrival, without gaps. The
 // answer's way back to the producer is drawn, as a simulation's is.
 func (l *Ledger) Settle(a *Attempt, producer int32, status PutStatus, at sim.Time) error {
-	for l.b.attempts.next <= a.Seq {
-		l.b.attempts.open()
+	for l.c.attempts.next <= a.Seq {
+		l.c.attempts.open()
 	}
 	// The clock is the engine's: the answer is its one event.
-	l.b.eng.At(at, evDone, 0)
-	if _, _, ok := l.b.eng.Next(); !ok {
-		return fmt.Errorf("answer of attempt %d: %w", a.Seq, l.b.eng.Err())
+	l.c.eng.At(at, evDone, 0)
+	if _, _, ok := l.c.eng.Next(); !ok {
+		return fmt.Errorf("answer of attempt %d: %w", a.Seq, l.c.eng.Err())
 	}
-	l.b.books.arrived++
-	l.b.books.open++
-	entry := l.b.attempts.at(a.Seq)
+	l.c.books.arrived++
+	l.c.books.open++
+	entry := l.c.attempts.at(a.Seq)
 	entry.Attempt, entry.producer, entry.status = *a, producer, status
-	l.b.answer(entry, a.Outcome, a.Code)
+	l.c.answer(entry, a.Outcome, a.Code)
 	return nil
 }
 
 // Close ends the run at that time and checks the books. cut, which may be nil,
 // is why it ended early; the books of what was settled must add up even so.
 func (l *Ledger) Close(at sim.Time, cut error) error {
-	if now := l.b.eng.Now(); at > now {
-		l.b.eng.At(at, evDone, 0)
-		l.b.eng.Next()
+	if now := l.c.eng.Now(); at > now {
+		l.c.eng.At(at, evDone, 0)
+		l.c.eng.Next()
 	}
-	l.b.cut = cut
-	return l.b.checkBooks()
+	l.c.cut = cut
+	return l.c.checkBooks()
 }
 
 // AddLedger takes the books of the next replication.
-func (s *Study) AddLedger(l *Ledger) { s.Add(l.b) }
+func (s *Study) AddLedger(l *Ledger) { s.Add(l.c) }

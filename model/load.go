@@ -31,7 +31,7 @@ type LoadCounts struct {
 	Overload          int64  `json:"overload"`
 }
 
-func (b *Broker) initLoads(streams sim.Streams) {
+func (b *broker) initLoads(streams sim.Streams) {
 	b.loads = make([]load, len(b.cfg.Loads))
 	var pools [sweptQueues]*pool
 	for i := range b.loads {
@@ -60,28 +60,28 @@ func (b *Broker) initLoads(streams sim.Streams) {
 	}
 }
 
-func (b *Broker) nextLoad(i int) {
+func (b *broker) nextLoad(i int) {
 	at, ok := b.loads[i].process.Next()
 	if !ok || at >= b.cfg.Duration {
 		b.books.open--
 		return
 	}
-	b.eng.At(max(at, b.eng.Now()), evLoadArrive, uint64(i))
+	b.eng.At(max(at, b.eng.Now()), evLoadArrive, b.id|uint64(i))
 }
 
-func (b *Broker) loadArrive(i int) {
+func (b *broker) loadArrive(i int) {
 	l := &b.loads[i]
 	now := b.eng.Now()
 	l.count.Arrived++
 	if l.pool.idle > 0 {
 		l.pool.idle--
 		b.books.open++
-		b.eng.At(now+l.service.draw(), evLoadDone, uint64(i))
+		b.eng.At(now+l.service.draw(), evLoadDone, b.id|uint64(i))
 	} else if l.pool.queue.Offer(Waiting{uint64(i), b.clock.Ms(now)}) {
 		b.books.open++
 	} else {
 		l.count.Overload++
-		b.fp.MixEvent(now, evLoadArrive, uint64(i))
+		b.fp.MixEvent(now, evLoadArrive, b.id|uint64(i))
 		if l.pool.name != EndTransactionQueue { // one-way, so nobody is told (facts §2.1, §11)
 			b.loadError(RemarkOverload)
 		}
@@ -89,19 +89,19 @@ func (b *Broker) loadArrive(i int) {
 	b.nextLoad(i)
 }
 
-func (b *Broker) loadDone(i int) {
+func (b *broker) loadDone(i int) {
 	l := &b.loads[i]
 	l.count.Served++
-	b.fp.MixEvent(b.eng.Now(), evLoadDone, uint64(i))
+	b.fp.MixEvent(b.eng.Now(), evLoadDone, b.id|uint64(i))
 	b.books.open--
 	if head, ok := l.pool.queue.Poll(); ok {
-		b.eng.At(b.eng.Now()+b.loads[head.ID].service.draw(), evLoadDone, head.ID)
+		b.eng.At(b.eng.Now()+b.loads[head.ID].service.draw(), evLoadDone, b.id|head.ID)
 		return
 	}
 	l.pool.idle++
 }
 
-func (b *Broker) loadSwept(ans Answer) {
+func (b *broker) loadSwept(ans Answer) {
 	l := &b.loads[ans.ID]
 	l.count.TimeoutCleanQueue++
 	b.fp.MixEvent(b.eng.Now(), evSweepNext, ans.ID)
@@ -109,17 +109,21 @@ func (b *Broker) loadSwept(ans Answer) {
 	b.loadError(ans.Remark()) // one-way or not
 }
 
-func (b *Broker) loadError(remark string) {
+func (b *broker) loadError(remark string) {
 	if now := b.eng.Now(); now >= b.cfg.Warmup {
 		b.books.errorLine(now, CodeSystemBusy, remark)
 	}
 }
 
-// Loads returns what became of the requests of the other queues.
-func (b *Broker) Loads() []LoadCounts {
-	counts := make([]LoadCounts, len(b.loads))
-	for i := range b.loads {
-		counts[i] = b.loads[i].count
+// Loads returns what became of the requests of the other queues, of all
+// brokers together.
+func (c *Cluster) Loads() []LoadCounts {
+	counts := make([]LoadCounts, len(c.cfg.Loads))
+	for i := range counts {
+		counts[i].Queue = c.cfg.Loads[i].Queue
+		for j := range c.brokers {
+			counts[i].merge(c.brokers[j].loads[i].count)
+		}
 	}
 	return counts
 }

@@ -19,12 +19,12 @@ type producer struct {
 	offered  sim.Time // and so does its codec thread
 }
 
-func (b *Broker) initProducers(streams sim.Streams) {
-	b.producers = make([]producer, len(b.cfg.Producers))
-	for i := range b.producers {
-		b.producers[i] = newProducer(b.cfg, i, streams)
-		b.books.open++
-		b.nextArrival(i)
+func (c *Cluster) initProducers(streams sim.Streams) {
+	c.producers = make([]producer, len(c.cfg.Producers))
+	for i := range c.producers {
+		c.producers[i] = newProducer(c.cfg, i, streams)
+		c.books.open++
+		c.nextArrival(i)
 	}
 }
 
@@ -50,24 +50,25 @@ func (p *producer) next(cfg *Config) (sim.Time, bool) {
 
 // nextArrival schedules the producer's next send; a producer that has no more
 // closes.
-func (b *Broker) nextArrival(i int) {
-	p := &b.producers[i]
-	at, ok := p.next(b.cfg)
+func (c *Cluster) nextArrival(i int) {
+	b := &c.brokers[0]
+	p := &c.producers[i]
+	at, ok := p.next(c.cfg)
 	if !ok {
-		b.books.open--
+		c.books.open--
 		return
 	}
 	p.nextSend = at
-	if !b.cfg.Recorded {
+	if !c.cfg.Recorded {
 		// Behind a freeze what was sent meanwhile arrives at once.
-		at = max(b.eng.Now(), p.arrived, at+p.network.draw()+b.codecCPU.wait(b.lock.spinning()))
+		at = max(c.eng.Now(), p.arrived, at+p.network.draw()+b.codecCPU.wait(b.lock.spinning()))
 		p.arrived = at
 	}
-	b.eng.At(at, evArrive, uint64(i))
+	c.eng.At(at, evArrive, b.id|uint64(i))
 }
 
 // arrive is the codec thread: rejectRequest, then decoding.
-func (b *Broker) arrive(i int) {
+func (b *broker) arrive(i int) {
 	p := &b.producers[i]
 	now := b.eng.Now()
 	a := b.attempts.open()
@@ -80,14 +81,14 @@ func (b *Broker) arrive(i int) {
 		return
 	}
 	p.offered = max(p.offered, now+b.decode.draw())
-	if seq := a.Seq; b.at(p.offered, evOffer, uint64(seq)) {
+	if seq := a.Seq; b.at(p.offered, evOffer, b.id|uint64(seq)) {
 		b.offer(seq)
 	}
 }
 
 // offer hands the request to the send executor: createTimestamp, then the
 // bounded queue.
-func (b *Broker) offer(seq int64) {
+func (b *broker) offer(seq int64) {
 	a := b.attempts.at(seq)
 	now := b.eng.Now()
 	a.Enq, a.CreateMs = now, b.clock.Ms(now)
@@ -102,13 +103,13 @@ func (b *Broker) offer(seq int64) {
 		return
 	}
 	if wake, w, ok := b.signal(); ok {
-		if b.at(wake, evTake, uint64(w)) {
+		if b.at(wake, evTake, b.id|uint64(w)) {
 			b.woken(w)
 		}
 	}
 }
 
-func (b *Broker) queueChanged() {
+func (b *broker) queueChanged() {
 	if b.obs.Queue != nil {
 		b.obs.Queue(b.eng.Now(), b.queue.Len())
 	}

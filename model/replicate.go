@@ -20,7 +20,7 @@ import (
 // far as it got.
 // Any other error is that of the lowest replication that failed.
 func Replicate(ctx context.Context, cfg *Config, n, workers int, obs Observer, progress func(now sim.Time, done int)) (*Study, error) {
-	one := func(ctx context.Context, replication int) (*Broker, error) {
+	one := func(ctx context.Context, replication int) (*Cluster, error) {
 		var o Observer
 		var at func(sim.Time)
 		if replication == 0 {
@@ -29,27 +29,27 @@ func Replicate(ctx context.Context, cfg *Config, n, workers int, obs Observer, p
 				at = func(now sim.Time) { progress(now, 0) }
 			}
 		}
-		b, err := New(cfg, replication, o)
+		c, err := New(cfg, replication, o)
 		if err != nil {
 			return nil, err
 		}
-		err = b.Run(ctx, at)
+		err = c.Run(ctx, at)
 		if n == 1 && err != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, sim.ErrRunaway)) {
-			b.cut = err
-			return b, nil
+			c.cut = err
+			return c, nil
 		}
-		return b, err
+		return c, err
 	}
 	var done func(int)
 	if progress != nil && n > 1 {
 		done = func(k int) { progress(0, k) }
 	}
 	var cut error
-	study, err := experiment.Fold(ctx, n, workers, one, new(Study), func(s *Study, b *Broker) *Study {
-		if b.cut != nil {
-			cut = b.cut
+	study, err := experiment.Fold(ctx, n, workers, one, new(Study), func(s *Study, c *Cluster) *Study {
+		if c.cut != nil {
+			cut = c.cut
 		}
-		s.Add(b)
+		s.Add(c)
 		return s
 	}, done)
 	return study, errors.Join(cut, err)

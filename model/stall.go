@@ -38,17 +38,20 @@ type stallEnd struct {
 	served  bool // a stall of a given length, not only windows
 }
 
-func (b *Broker) initStalls(streams sim.Streams) {
-	b.appendStalls, b.sweeper.stalls, b.freezes = newStalls(b.cfg, streams)
+func (b *broker) initStalls(broker int, streams sim.Streams) {
+	b.appendStalls, b.sweeper.stalls, b.freezes = newStalls(b.cfg, broker, streams)
 	for i := range b.freezes {
-		b.eng.At(b.freezes[i].at, evFreeze, uint64(i))
+		b.eng.At(b.freezes[i].at, evFreeze, b.id|uint64(i))
 	}
 }
 
-// newStalls sorts the configured stalls by what they stop.
-func newStalls(cfg *Config, streams sim.Streams) (appends, sweeps stallSet, freezes []stallSource) {
+// newStalls sorts the configured stalls of a broker by what they stop.
+func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps stallSet, freezes []stallSource) {
 	for i := range cfg.Stalls {
 		spec := &cfg.Stalls[i]
+		if spec.Broker != broker {
+			continue
+		}
 		every := newSampler(spec.Every, streams.Stream("stall "+itoa(i)+" every"))
 		length := newSampler(spec.For, streams.Stream("stall "+itoa(i)+" for"))
 		first := spec.At
@@ -138,16 +141,17 @@ func (r *stallSource) end(now sim.Time) sim.Time {
 // at the instant when it ends, in the order of events of one instant, and of
 // one class in the order in which it became due. What passes outside the
 // broker (a stalled append, the network) goes on.
-func (b *Broker) freeze(i int) {
+func (b *broker) freeze(i int) {
 	f := &b.freezes[i]
 	now := b.eng.Now()
 	end := f.end(now)
 	b.frozen = max(b.frozen, end)
+	b.Cluster.frozen = max(b.Cluster.frozen, end)
 	if b.obs.Stall != nil {
 		b.obs.Stall(StallRecord{StallProcess, now, end, Absent})
 	}
 	if !f.once {
 		f.skipTo(end)
-		b.eng.At(f.at, evFreeze, uint64(i))
+		b.eng.At(f.at, evFreeze, b.id|uint64(i))
 	}
 }

@@ -47,8 +47,8 @@ func (p *pooled) add(s *Sample) {
 }
 
 // Add takes the statistics of the next replication, complete or not.
-func (s *Study) Add(b *Broker) {
-	stats := &b.books.counted
+func (s *Study) Add(c *Cluster) {
+	stats := &c.books.counted
 	s.n++
 	s.messages.merge(stats.Messages)
 	s.attempts.merge(stats.Attempts)
@@ -56,25 +56,25 @@ func (s *Study) Add(b *Broker) {
 	s.waiting.add(&stats.Waiting)
 	s.period.add(&stats.Period)
 	var classes [AttemptClasses]int64
-	for c := range classes {
-		classes[c] = stats.Attempts.Count(AttemptClass(c))
+	for k := range classes {
+		classes[k] = stats.Attempts.Count(AttemptClass(k))
 	}
 	s.classes = append(s.classes, classes)
-	for i, l := range b.Loads() {
+	for i, l := range c.Loads() {
 		if i == len(s.loads) {
 			s.loads = append(s.loads, LoadCounts{Queue: l.Queue})
 		}
 		s.loads[i].merge(l)
 	}
-	s.ns += float64(min(b.Now(), b.cfg.Duration))
+	s.ns += float64(min(c.Now(), c.cfg.Duration))
 	if s.n == 1 {
 		s.first = stats
 		s.errors, s.errorsTotal = stats.Errors, stats.ErrorsTotal
-		s.fingerprint = b.fp
+		s.fingerprint = c.fp
 		return
 	}
 	s.first = nil
-	s.fingerprint.Mix(uint64(b.fp))
+	s.fingerprint.Mix(uint64(c.fp))
 }
 
 func (c *LoadCounts) merge(o LoadCounts) {

@@ -16,7 +16,7 @@ type sweeper struct {
 	stalls   stallSet
 }
 
-func (b *Broker) initSweeper(streams sim.Streams) {
+func (b *broker) initSweeper(streams sim.Streams) {
 	s := &b.sweeper
 	s.lag = newSampler(b.cfg.Costs.SweepLag, streams.Stream("sweep lag"))
 	s.first = newSampler(b.cfg.Costs.FirstAnswer, streams.Stream("sweep first answer"))
@@ -26,7 +26,7 @@ func (b *Broker) initSweeper(streams sim.Streams) {
 	}
 	s.queues = append(s.queues, Swept{SendQueue, b.queue, b.cfg.Broker.WaitTimeMillsInSendQueue})
 	s.nominal = sweepPhase(b.cfg, streams)
-	b.eng.At(s.nominal+s.lag.draw(), evSweep, 0)
+	b.eng.At(s.nominal+s.lag.draw(), evSweep, b.id)
 }
 
 // sweepPhase is when the first sweep is due.
@@ -38,7 +38,7 @@ func sweepPhase(cfg *Config, streams sim.Streams) sim.Time {
 }
 
 // sweepBegins is one tick of the fixed rate; a stall of the sweeper holds it.
-func (b *Broker) sweepBegins() {
+func (b *broker) sweepBegins() {
 	s := &b.sweeper
 	now := b.eng.Now()
 	if end := s.stalls.end(now, now); end.stalled {
@@ -46,7 +46,7 @@ func (b *Broker) sweepBegins() {
 			b.obs.Stall(StallRecord{StallSweep, now, end.at, Absent})
 		}
 		if end.at > now {
-			b.eng.At(end.at, evSweep, 0)
+			b.eng.At(end.at, evSweep, b.id)
 			return
 		}
 	}
@@ -59,7 +59,7 @@ func (b *Broker) sweepBegins() {
 
 // sweepNext answers one request, which takes the sweeper time in which the
 // rest of the broker goes on; or ends the sweep.
-func (b *Broker) sweepNext() {
+func (b *broker) sweepNext() {
 	s := &b.sweeper
 	now := b.eng.Now()
 	nowMs := b.clock.Ms(now)
@@ -71,7 +71,7 @@ func (b *Broker) sweepNext() {
 		}
 		// Fixed rate: a sweep that is late or long doesn't move the schedule.
 		s.nominal += SweepPeriod
-		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.lock.spinning())), evSweep, 0)
+		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.lock.spinning())), evSweep, b.id)
 		return
 	}
 	if ans.Queue == SendQueue {
@@ -91,5 +91,5 @@ func (b *Broker) sweepNext() {
 	if s.answered++; s.answered == 1 {
 		cost = &s.first
 	}
-	b.then(now+cost.draw()+b.cpu.answerWait(b.lock.spinning()), evSweepNext, 0)
+	b.then(now+cost.draw()+b.cpu.answerWait(b.lock.spinning()), evSweepNext, b.id)
 }

@@ -39,6 +39,12 @@ func (s Streams) Stream(name string) *Stream {
 	return st
 }
 
+// Of returns the streams of a part that has the same names as another: none of
+// them has anything in common with s's own.
+func (s Streams) Of(part string) Streams {
+	return Streams{Seed: s.Stream("of " + part).Uint64(), Replication: s.Replication}
+}
+
 // Float64 returns a multiple of 2^-53 in [0, 1).
 func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
 
