@@ -43,6 +43,7 @@ type broker struct {
 	workers  []worker
 	idle     fifo // workers that wait for work, longest first
 	lock     putLock
+	log      logEnd
 	store    *modelStore // nil: an append is one draw
 	sweeper  sweeper
 	loads    []load

@@ -15,6 +15,7 @@ func (b *broker) requestLock(w uint32) {
 	}
 	a.LockReq = now
 	if b.lock.held {
+		b.enter(w, CauseLock)
 		b.lock.waiting.push(w)
 		return
 	}
@@ -48,7 +49,9 @@ func (b *broker) locked(w uint32) {
 	b.lock.state.Acquired(b.clock.Ms(now))
 	a.Lock, a.App0 = now, now
 	end := b.appendStalls.end(now, b.appended(w, a)+b.cfg.Store.Delay)
+	b.enter(w, CauseBacklog)
 	if end.stalled {
+		b.enter(w, CauseAppendStall)
 		if end.served {
 			// Back from the stall, the thread waits for a core; a window says
 			// when its append was over.
@@ -89,6 +92,9 @@ func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
+	b.log.wrote += b.cfg.recordLength(a.Body)
+	b.log.readable, a.end = b.log.wrote, b.log.wrote
+	b.enter(w, CauseBacklog)
 	if b.obs.Lock != nil {
 		b.obs.Lock(a.Lock, now)
 	}

@@ -3,7 +3,10 @@ package model
 import "brokersim/sim"
 
 // worker is a send thread (SendMessageThread_n).
-type worker struct{ seq int64 }
+type worker struct {
+	seq   int64 // of the attempt at hand
+	cause Cause
+}
 
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
 // into an empty queue signals one taker, and each taker that leaves something
@@ -39,6 +42,7 @@ func (b *broker) take(w uint32) bool {
 		}
 	}
 	b.workers[w].seq = a.Seq
+	b.enter(w, CauseBacklog)
 	if b.at(now+b.process.draw(), evLockReq, b.id|uint64(w)) {
 		b.requestLock(w)
 	}
@@ -57,6 +61,7 @@ func (b *broker) done(w uint32) {
 		b.answer(a, outcome, code)
 	}
 	if !b.take(w) {
+		b.enter(w, CauseIdle)
 		b.idle.push(w)
 	}
 }

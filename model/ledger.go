@@ -5,6 +5,7 @@ type attempt struct {
 	Attempt
 	producer int32
 	status   PutStatus
+	end      int64 // of its record in the commit log
 	settled  bool
 }
 
