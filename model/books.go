@@ -40,7 +40,7 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	k := &c.books
 	k.settled[o]++
 	k.open--
-	if a.Unlock != Absent {
+	if a.stored() {
 		k.stored++
 	}
 	c.trace(a)

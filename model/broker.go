@@ -44,6 +44,7 @@ type broker struct {
 	idle     fifo // workers that wait for work, longest first
 	lock     putLock
 	log      logEnd
+	files    allocator
 	store    *modelStore // nil: an append is one draw
 	sweeper  sweeper
 	loads    []load
@@ -70,18 +71,20 @@ const (
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evFreeze     sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the freeze
-	evUnlock     sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
-	evDone       sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
-	evLockRetry  sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
-	evLoadDone   sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
-	evSweep      sim.Kind = 2*sim.KindsPerClass + 0
-	evSweepNext  sim.Kind = 2*sim.KindsPerClass + 1
-	evArrive     sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
-	evOffer      sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
-	evLoadArrive sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
-	evTake       sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
-	evLockReq    sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
+	evFreeze      sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the freeze
+	evUnlock      sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
+	evDone        sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
+	evLockRetry   sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone    sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
+	evAllocated   sim.Kind = 1*sim.KindsPerClass + 4
+	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
+	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
+	evArrive      sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
+	evOffer       sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
+	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
+	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
+	evTake        sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
+	evLockReq     sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
 )
 
 // New returns replication number replication (from 0) of a configuration.
@@ -139,6 +142,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
 	b.store = newModelStore(cfg, &c.traits, streams)
+	b.initLog(streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for w := range b.workers {
@@ -191,6 +195,10 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.unlock(uint32(arg))
 		case evDone:
 			b.done(uint32(arg))
+		case evAllocated:
+			b.allocated()
+		case evRollTimeout:
+			b.rollTimeout(uint32(arg))
 		case evSweep:
 			b.sweepBegins()
 		case evSweepNext:

@@ -40,15 +40,28 @@ func (t *Traits) CheckPut(busy bool, bodyBytes, maxMessageSize int64) PutStatus 
 	}
 }
 
-// locked appends: beginTimeInLock, then the record's bytes go to the page
-// cache, which is where a stall holds the lock.
+// locked is a send thread that has got the put lock: beginTimeInLock, then the
+// record goes into the last file, or into the next one.
 func (b *broker) locked(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	b.lock.held = true
 	b.lock.state.Acquired(b.clock.Ms(now))
 	a.Lock, a.App0 = now, now
-	end := b.appendStalls.end(now, b.appended(w, a)+b.cfg.Store.Delay)
+	length := b.cfg.recordLength(a.Body)
+	if !b.log.fits(length) {
+		b.roll(w)
+		return
+	}
+	b.appendAt(w, a, length)
+}
+
+// appendAt appends: the record's bytes go to the page cache, which is where a
+// stall holds the lock.
+func (b *broker) appendAt(w uint32, a *attempt, length int64) {
+	now := b.eng.Now()
+	a.end = b.log.wrote + length
+	end := b.appendStalls.end(now, b.appended(w, a, length)+b.cfg.Store.Delay)
 	b.enter(w, CauseBacklog)
 	if end.stalled {
 		b.enter(w, CauseAppendStall)
@@ -65,12 +78,12 @@ func (b *broker) locked(w uint32) {
 }
 
 // appended is when the append's bytes are in the page cache.
-func (b *broker) appended(w uint32, a *attempt) sim.Time {
+func (b *broker) appended(w uint32, a *attempt, length int64) sim.Time {
 	now := b.eng.Now()
 	if b.store == nil {
 		return now + b.append.draw()
 	}
-	end := b.store.begin(now, int(w), a.Body, a.Seq)
+	end := b.store.begin(now, int(w), b.log.wrote, length, a.Seq)
 	pauses := b.store.pauses
 	if len(pauses) == 0 {
 		return end
@@ -92,8 +105,10 @@ func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
-	b.log.wrote += b.cfg.recordLength(a.Body)
-	b.log.readable, a.end = b.log.wrote, b.log.wrote
+	if a.end > 0 { // else it went into no file
+		b.log.wrote = a.end
+		b.log.readable = b.log.wrote
+	}
 	b.enter(w, CauseBacklog)
 	if b.obs.Lock != nil {
 		b.obs.Lock(a.Lock, now)
@@ -101,7 +116,7 @@ func (b *broker) unlock(w uint32) {
 	b.lock.held = false
 	b.lock.state.Released()
 	if b.store != nil {
-		b.store.end(now)
+		b.store.end(now, b.log.wrote)
 	}
 	done := now + b.finish.draw()
 	if b.lock.waiting.n == 0 {

@@ -82,6 +82,7 @@ type Settings struct {
 	FlushCommitLogThoroughInterval     int // ms
 	WakeFlushWhenPutMessage            bool
 	MappedFileSizeCommitLog            int
+	WarmMapedFileEnable                bool
 }
 
 // Machine is what the broker runs on.
@@ -110,6 +111,11 @@ type Costs struct {
 type Store struct {
 	Append variate.Dist // ns
 	Delay  sim.Time     // added to each append
+
+	Start    LogStart     // of what the run finds
+	Filled   int64        // bytes of the first file, when the run begins
+	Allocate variate.Dist // ns to create and map a file; nil: none
+	WarmPage variate.Dist // ns to write into one of its pages, with warmMapedFileEnable; nil: none
 
 	Profile          *Profile     // nil: none
 	PageCache        *PageCache   // nil: none
@@ -212,8 +218,14 @@ func (c *Config) Check() error {
 	return errors.Join(faults...)
 }
 
-// check is of a store that works by mechanism; Append alone needs none.
+// check is of the commit log's files, and of a store that works by mechanism.
 func (s *Store) check(b *Settings, bad func(format string, args ...any)) {
+	if b.MappedFileSizeCommitLog < pageSize {
+		bad("mappedFileSizeCommitLog: want at least %d, got %d", pageSize, b.MappedFileSizeCommitLog)
+	}
+	if s.Filled < 0 || s.Filled > int64(b.MappedFileSizeCommitLog) || s.Filled > 0 && s.Start == LogEmpty {
+		bad("filled: want 0 to mappedFileSizeCommitLog = %d, and 0 of no file, got %d", b.MappedFileSizeCommitLog, s.Filled)
+	}
 	if s.Profile == nil && s.PageCache == nil {
 		return
 	}
@@ -231,9 +243,6 @@ func (s *Store) check(b *Settings, bad func(format string, args ...any)) {
 	if b.FlushIntervalCommitLog < 1 || b.FlushCommitLogThoroughInterval < 0 || b.FlushCommitLogLeastPages < 0 {
 		bad("flushIntervalCommitLog, flushCommitLogThoroughInterval, flushCommitLogLeastPages: want at least 1, 0 and 0, got %d, %d and %d",
 			b.FlushIntervalCommitLog, b.FlushCommitLogThoroughInterval, b.FlushCommitLogLeastPages)
-	}
-	if b.MappedFileSizeCommitLog < pageSize {
-		bad("mappedFileSizeCommitLog: want at least %d, got %d", pageSize, b.MappedFileSizeCommitLog)
 	}
 }
 

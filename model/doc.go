@@ -24,6 +24,7 @@
 //     cpu.go        the cores they share
 //  6. putlock.go    the put lock, isOSPageCacheBusy
 //     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
+//     allocator.go  the next file of the commit log, created ahead of need
 //     costs.go      what it takes; stall.go: what holds it up
 //     modelstore.go what it takes by mechanism, if the scenario says so:
 //     profile.go      as measured on a disk, by place in the file and phase of
@@ -63,9 +64,14 @@
 //     process of its own and no tail goes beyond what was measured
 //     (modelstore.go). What the kernel's part leaves out is said in
 //     pagecache.go. Flushes take time and the disk, nobody waits for them.
-//  8. A producer gives up sendMsgTimeout after the call; an answer that comes
+//  8. A run begins with a file to spare, unless it is told otherwise; a blank
+//     record and what the kernel needs to begin with a file that is there take
+//     no time beside what a profile says of a roll. Creating a file never
+//     fails. A record that fits into no file counts as stored, as its producer
+//     is told (facts §6.4).
+//  9. A producer gives up sendMsgTimeout after the call; an answer that comes
 //     later counts as client_timeout, whatever it says.
-//  9. Producers send once: retries, flush, replica and the transient pool are
+// 10. Producers send once: retries, flush, replica and the transient pool are
 //     not simulated yet, nor are response callbacks in the send queue (4.7.1
 //     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
 //     of them a configuration asks for.

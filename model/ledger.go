@@ -9,6 +9,10 @@ type attempt struct {
 	settled  bool
 }
 
+// stored reports whether the message is in the commit log: the attempt had the
+// put lock, and a file.
+func (a *attempt) stored() bool { return a.Unlock != Absent && a.status.Stored() }
+
 // ledger holds the attempts in the system, in order of Seq: a ring that is as
 // long as the time from the oldest unsettled attempt to the newest, whatever
 // the length of the run.

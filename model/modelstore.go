@@ -5,14 +5,6 @@ import (
 	"brokersim/sim/variate"
 )
 
-// recordFixed is the length of a commit-log record beside its body, topic and
-// properties, with IPv4 hosts (facts §10.1); blankLeast what a file keeps free
-// for the blank record that ends it (facts §6.3).
-const (
-	recordFixed = 91
-	blankLeast  = 8
-)
-
 // modelStore is the store that works by mechanism: where in its file a record
 // goes decides what it touches, and the flush thread, what takes the processor
 // or the disk away, and the page cache go on beside it. Stores with a profile
@@ -25,7 +17,6 @@ type modelStore struct {
 	flush    flushThread
 	cache    *pageCache // nil: none
 	fileSize int64
-	envelope int64 // of a record, beside its body
 
 	plain  sampler // without a profile
 	ladder [boundaries][phases]sampler
@@ -33,7 +24,7 @@ type modelStore struct {
 	stalls []mechanism
 	busy   [resources]busy // what stall processes take away
 
-	wrote  int64 // when the append under way has ended
+	rolled bool // the append to come is the first in its file
 	pauses []Pause
 	seq    int64
 }
@@ -75,7 +66,6 @@ func newModelStore(cfg *Config, traits *Traits, streams sim.Streams) *modelStore
 	s := &modelStore{
 		profile:  c.Profile,
 		fileSize: int64(cfg.Broker.MappedFileSizeCommitLog),
-		envelope: recordFixed + c.TopicLength + c.PropertiesLength,
 		plain:    newSampler(c.Append, streams.Stream("append")),
 	}
 	interval := sim.Time(cfg.Broker.FlushIntervalCommitLog) * sim.Millisecond
@@ -85,6 +75,8 @@ func newModelStore(cfg *Config, traits *Traits, streams sim.Streams) *modelStore
 		thorough:   sim.Time(cfg.Broker.FlushCommitLogThoroughInterval) * sim.Millisecond,
 		leastPages: int64(cfg.Broker.FlushCommitLogLeastPages),
 		fileSize:   s.fileSize,
+		wrote:      c.Filled,
+		flushed:    c.Filled,
 		next:       sim.Time(streams.Stream("flush phase").Uint64n(uint64(interval))),
 	}
 	s.flush.decide(0)
@@ -126,33 +118,27 @@ func newMechanism(spec *Mechanism, streams sim.Streams) mechanism {
 	return p
 }
 
-// begin is the append of a body by a send thread: when it ends. What held it
-// up is in pauses until the next one.
-func (s *modelStore) begin(now sim.Time, worker int, body, seq int64) sim.Time {
+// begin is the append of a record by a send thread: when it ends. What held it
+// up is in pauses until the next one. A record of no bytes is one that found
+// no room.
+func (s *modelStore) begin(now sim.Time, worker int, at, length, seq int64) sim.Time {
 	s.pauses, s.seq = s.pauses[:0], seq
 	s.elapse(now)
 	s.flush.advance(now)
 	phase := s.flush.phase()
 
 	end := now
-	length := s.envelope + body
-	at := s.flush.wrote
-	if at%s.fileSize+length+blankLeast > s.fileSize {
-		// END_OF_FILE: the blank record fills the file up.
+	if s.rolled {
+		s.rolled = false
 		end += s.roll.draw()
-		at += s.fileSize - at%s.fileSize
 	}
-	if length+blankLeast > s.fileSize {
-		// Nor does it fit into the next one; it is answered PUT_OK all the
-		// same (facts §6.4).
-		s.wrote = at
+	if length == 0 {
 		return s.held(now, end)
 	}
-	s.wrote = at + length
-	offset := at % s.fileSize
 	if s.profile == nil {
 		end += s.plain.draw()
 	} else {
+		offset := at % s.fileSize
 		end += s.cost(CrossedBy(offset, length), phase, length)
 		end = s.crossing(offset, length, end)
 	}
@@ -165,7 +151,7 @@ func (s *modelStore) begin(now sim.Time, worker int, body, seq int64) sim.Time {
 
 // end is when the append that began last is over: its bytes are there to be
 // flushed.
-func (s *modelStore) end(now sim.Time) { s.flush.appended(now, s.wrote) }
+func (s *modelStore) end(now sim.Time, wrote int64) { s.flush.appended(now, wrote) }
 
 // cost is what an append takes that nothing holds up.
 func (s *modelStore) cost(b Boundary, phase Phase, length int64) sim.Time {

@@ -54,7 +54,15 @@ func quietProfile() *Profile {
 	return &Profile{Ladder: rungs(), Flushes: []FlushProfile{{FlushTimed, 500 * sim.Millisecond, table("10ms")}, {FlushWoken, 500 * sim.Millisecond, table("1ms")}}}
 }
 
-func newTestStore(t testing.TB, cfg *Config) *modelStore {
+// testStore is a modelled store and the log that is written to it.
+type testStore struct {
+	*modelStore
+	cfg   *Config
+	log   logEnd
+	wrote int64 // when the append under way has ended
+}
+
+func newTestStore(t testing.TB, cfg *Config) *testStore {
 	t.Helper()
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
@@ -63,7 +71,28 @@ func newTestStore(t testing.TB, cfg *Config) *modelStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newModelStore(cfg, &traits, sim.Streams{Seed: cfg.Seed})
+	size := int64(cfg.Broker.MappedFileSizeCommitLog)
+	return &testStore{modelStore: newModelStore(cfg, &traits, sim.Streams{Seed: cfg.Seed}), cfg: cfg, log: logEnd{fileSize: size, fileEnd: size}}
+}
+
+// begin is the append of a body; the next file is always there.
+func (s *testStore) begin(now sim.Time, worker int, body, seq int64) sim.Time {
+	length := s.cfg.recordLength(body)
+	if !s.log.fits(length) {
+		s.log.wrote = s.log.fileEnd
+		s.log.fileEnd += s.log.fileSize
+		s.rolled = true
+	}
+	if !s.log.fits(length) {
+		length = 0
+	}
+	s.wrote = s.log.wrote + length
+	return s.modelStore.begin(now, worker, s.log.wrote, length, seq)
+}
+
+func (s *testStore) end(now sim.Time) {
+	s.log.wrote = s.wrote
+	s.modelStore.end(now, s.wrote)
 }
 
 func TestCrossedBy(t *testing.T) {

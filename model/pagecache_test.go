@@ -20,7 +20,7 @@ func cacheConfig(arrivals string, duration sim.Time) *Config {
 }
 
 // idleCache is one without neighbours, its ticks in step with the clock.
-func idleCache(t *testing.T, change func(*Config)) (*modelStore, *pageCache) {
+func idleCache(t *testing.T, change func(*Config)) (*testStore, *pageCache) {
 	t.Helper()
 	cfg := cacheConfig("deterministic(rate=1/s)", sim.Second)
 	cfg.Neighbours = nil

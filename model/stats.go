@@ -41,7 +41,7 @@ func (s *Stats) add(a *attempt) {
 	class := a.class()
 	*n.of(class)++
 	s.Outcomes.add(class)
-	stored := a.Unlock != Absent
+	stored := a.stored()
 	switch {
 	case stored && class == classClientTimeout:
 		m.StoredThoughtFailed++

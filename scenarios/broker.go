@@ -77,7 +77,7 @@ var otherKeys = strings.Fields(`
 	serverWorkerThreads serverSelectorThreads serverCallbackExecutorThreads useEpollNativeSelector
 	commitIntervalCommitLog commitCommitLogLeastPages
 	commitCommitLogThoroughInterval wakeCommitWhenPutMessage syncFlushTimeout slaveTimeout
-	putMessageTimeout transientStorePoolSize fastFailIfNoBufferInStorePool warmMapedFileEnable
+	putMessageTimeout transientStorePoolSize fastFailIfNoBufferInStorePool
 	flushLeastPagesWhenWarmMapedFile topicQueueLockNum useABSLock spinLockCollisionRetreatOptimalDegree
 	haTransferBatchSize haSlaveFallbehindMax haMaxGapNotInSync haSendHeartbeatInterval haHousekeepingInterval
 	inSyncReplicas minInSyncReplicas totalReplicas allAckInSyncStateSet enableAutoInSyncReplicas cleanResourceInterval
@@ -127,10 +127,12 @@ var brokerKeys = func() []brokerKey {
 			k.doc = "Whether a put wakes the flush thread, since 5.3.2."
 		case k.name == "mappedFileSizeCommitLog":
 			k.least, k.most, k.doc = 4096, math.MaxInt32, "Size in bytes of a file of the commit log."
+		case k.name == "warmMapedFileEnable":
+			k.doc = "Whether the allocator writes into each page of a new file."
 		case k.kind != reflect.Bool:
 			k.most = math.MaxInt64
 		}
-		k.store = strings.Contains(k.name, "CommitLog") || k.name == "wakeFlushWhenPutMessage"
+		k.store = strings.HasSuffix(k.name, "CommitLog") && !strings.HasPrefix(k.name, "mapped") || strings.HasPrefix(k.name, "flushCommitLog") || k.name == "wakeFlushWhenPutMessage"
 		keys = append(keys, k)
 		if k.name == "mappedFileSizeCommitLog" { // as it was spelt before
 			k.name, k.since, k.until = "mapedFileSizeCommitLog", "", k.since

@@ -68,6 +68,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 
 	c.Store = d.store(&doc.Store)
 	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores, c.Store.Profile != nil || c.Store.PageCache != nil)
+	d.filled(&doc.Store, &c)
 	c.Costs = d.costs(&doc.Costs)
 	if p := c.Store.Profile; p != nil && p.Handoff.IdleWake.Takes != nil && doc.Costs.Handoff.node == nil {
 		c.Costs.Handoff = p.Handoff.IdleWake.Takes

@@ -54,6 +54,11 @@ type storeTable struct {
 	Profile string   `toml:"profile" jsonschema:"example=profiles/ext4-quiet.toml" jsonschema_description:"A measured profile instead of append: a TOML file beside the scenario file."`
 	Kind    string   `toml:"kind" one:"append,pagecache" jsonschema:"enum=append,enum=pagecache,default=append" jsonschema_description:"append: an append takes what append or profile says. pagecache: the kernel's writeback and throttling as well."`
 
+	Start    string `toml:"start" one:"running,restarted,empty" jsonschema:"enum=running,enum=restarted,enum=empty,default=running" jsonschema_description:"What the run finds of the commit log. running: its last file and one to spare; restarted: recovery has deleted the spare one; empty: no file."`
+	Filled   size   `toml:"filled" jsonschema:"default=0B" jsonschema_description:"How far the last file is written when the run begins."`
+	Allocate dist   `toml:"allocate" unit:"time" jsonschema:"default=lognormal(median=70us\\, p99=2ms)" jsonschema_description:"What it takes to create and map a file of the commit log, ahead of need."`
+	WarmPage dist   `toml:"warm_page" unit:"time" jsonschema:"default=constant(8us)" jsonschema_description:"With broker.warmMapedFileEnable: what it takes to write into one page of 4 KiB of a new file."`
+
 	TopicLength      size `toml:"topic_length" jsonschema:"default=9B" jsonschema_description:"Of a record, with profile or pagecache: it has 91 bytes, topic, properties and body."`
 	PropertiesLength size `toml:"properties_length" jsonschema:"default=62B" jsonschema_description:"Of a record, with profile or pagecache."`
 

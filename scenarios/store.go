@@ -35,6 +35,7 @@ func (d *decoder) store(t *storeTable) model.Store {
 	if t.Append.node == nil {
 		s.Append = model.DefaultAppend()
 	}
+	d.logFiles(t, &s)
 	if n := t.node.child("profile"); n != nil && t.Profile != "" {
 		s.Profile = d.profile(n, t.Profile)
 		if t.Append.node != nil {
@@ -67,6 +68,31 @@ func (d *decoder) store(t *storeTable) model.Store {
 		}
 	}
 	return s
+}
+
+// logFiles decodes the keys of [store] about the commit log's files; filled is
+// checked when the settings are known.
+func (d *decoder) logFiles(t *storeTable, s *model.Store) {
+	s.Start, _ = model.ParseLogStart(t.Start)
+	s.Filled = t.Filled.v
+	s.Allocate, s.WarmPage = model.DefaultAllocate(), model.DefaultWarmPage()
+	if x := d.within(t.Allocate, serviceMost); x.v != nil {
+		s.Allocate = x.v
+	}
+	if x := d.within(t.WarmPage, sim.Second); x.v != nil {
+		s.WarmPage = x.v
+	}
+}
+
+// filled checks how far the last file is written.
+func (d *decoder) filled(t *storeTable, c *model.Config) {
+	switch {
+	case t.Filled.node == nil || t.Filled.bad:
+	case c.Store.Start == model.LogEmpty && c.Store.Filled > 0:
+		d.atValue(t.Filled.node, `want 0 with start = "empty", which has no file, got %d`, c.Store.Filled)
+	default:
+		d.bytes(t.Filled, 0, int64(c.Broker.MappedFileSizeCommitLog))
+	}
 }
 
 // bytes checks least <= s <= most.

@@ -30,6 +30,12 @@ func TestStories(t *testing.T) {
 	}{
 		{"burst", "", counts{"success": 2566, "timeout_clean_queue": 906}, spread{205, 200, 208}, spread{671, 40, 671},
 			"a queue of 671|the last beside 40|906 are rejected"},
+		{"file-roll", "", counts{"success": 3905, "timeout_clean_queue": 369, "pcbusy_clean_queue": 80, "rejectrequest": 520},
+			spread{204, 15, 209}, spread{101, 0, 104}, "969 of 4874 were rejected|PCBUSY_CLEAN_QUEUE for the 80|has waited 204 ms"},
+		{"file-roll", "broker.warmMapedFileEnable=false", counts{"success": 4874}, spread{}, spread{}, "nobody notices"},
+		{"file-roll", "store.start=running", counts{"success": 4874}, spread{}, spread{}, "warm-up is free"},
+		{"file-roll", "store.warm_page=20us", counts{"success": 2454, "timeout_clean_queue": 387, "pcbusy_clean_queue": 80, "rejectrequest": 1952, "client_timeout": 1},
+			spread{204, 15, 209}, spread{101, 0, 113}, "2419 are rejected|CREATE_MAPEDFILE_FAILED (code 1)"},
 		{"freeze", "", counts{"success": 4522, "timeout_clean_queue": 154}, spread{348, 200, 348}, spread{39, 39, 171},
 			"periods up to 348 ms|40 + 106 + 8 = 154"},
 		{"incident-208ms", "", counts{"success": 429, "timeout_clean_queue": 1}, spread{208, 208, 208}, spread{8, 8, 8},
