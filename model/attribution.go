@@ -26,4 +26,23 @@ var causeNames = [causes]string{
 func (c Cause) String() string { return causeNames[c] }
 
 // enter notes that a send thread is at something else from now on.
-func (b *broker) enter(w uint32, c Cause) { b.workers[w].cause = c }
+func (b *broker) enter(w uint32, c Cause) {
+	t := &b.workers[w]
+	b.cpu.working += onCore[c] - onCore[t.cause]
+	t.slept = t.slept || b.sleeps[c]
+	t.cause = c
+}
+
+// onCore is 1 for what a thread does on a core. Those that spin for the put
+// lock are counted there (putLock.spinning).
+var onCore = [causes]int{CauseBacklog: 1}
+
+// sleeping says at which causes a thread gives its core away and comes back to
+// caches that others have used.
+func sleeping(spin bool) (s [causes]bool) {
+	for _, c := range [...]Cause{CauseIdle, CauseAppendStall, CauseRoll, CauseFlush, CauseReplica} {
+		s[c] = true
+	}
+	s[CauseLock] = !spin
+	return s
+}

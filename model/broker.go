@@ -50,8 +50,11 @@ type broker struct {
 	loads    []load
 	cpu      cpu
 	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
-	freezes  []stallSource
-	frozen   sim.Time // its threads stand still until then
+
+	codecUntil sim.Time // a codec thread works until then
+	freezes    []stallSource
+	frozen     sim.Time // its threads stand still until then
+	thaw       thaw
 
 	appendStalls stallSet
 	append       sampler
@@ -59,6 +62,9 @@ type broker struct {
 	handoff      sampler
 	process      sampler
 	finish       sampler
+	warmProcess  sampler // of a thread that goes on without having slept
+	warmFinish   sampler
+	sleeps       [causes]bool
 }
 
 // An event's arg is the broker's place, from brokerShift up, and what the kind
@@ -138,6 +144,11 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.handoff = newSampler(cfg.Costs.Handoff, streams.Stream("handoff"))
 	b.process = newSampler(cfg.Costs.Process, streams.Stream("process"))
 	b.finish = newSampler(cfg.Costs.Finish, streams.Stream("finish"))
+	b.warmProcess = warm(cfg.Costs.WarmProcess, b.process, streams.Stream("warm process"))
+	b.warmFinish = warm(cfg.Costs.WarmFinish, b.finish, streams.Stream("warm finish"))
+	b.sleeps = sleeping(!cfg.Broker.UseReentrantLockWhenPutMessage)
+	b.thaw.lag = newSampler(cfg.Costs.Thaw, streams.Stream("thaw"))
+	b.thaw.threads = newSampler(cfg.Costs.Thaw, streams.Stream("thaw threads"))
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
@@ -146,6 +157,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for w := range b.workers {
+		b.workers[w].slept = true
 		b.idle.push(uint32(w))
 	}
 	b.initStalls(i, streams)
@@ -176,7 +188,7 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		}
 		b := &c.brokers[arg>>brokerShift]
 		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind != evFreeze && !(c.cfg.Recorded && kind == evArrive) {
-			c.eng.At(b.frozen, kind, arg)
+			c.eng.At(b.thawed(kind), kind, arg)
 			continue
 		}
 		arg &= argMask
@@ -282,6 +294,14 @@ func newSampler(d variate.Dist, s *sim.Stream) sampler {
 		return sampler{constant: sim.Time(variate.Round(c.Mean()))}
 	}
 	return sampler{dist: d, stream: s}
+}
+
+// warm draws from d; without one, warm or cold is the same.
+func warm(d variate.Dist, cold sampler, s *sim.Stream) sampler {
+	if d == nil {
+		return cold
+	}
+	return newSampler(d, s)
 }
 
 func (s *sampler) draw() sim.Time {

@@ -10,7 +10,7 @@ func (b *broker) requestLock(w uint32) {
 	now := b.eng.Now()
 	a.status = b.check(a)
 	if !a.status.Stored() {
-		b.then(now+b.finish.draw(), evDone, b.id|uint64(w))
+		b.then(now+b.finished(w), evDone, b.id|uint64(w))
 		return
 	}
 	a.LockReq = now
@@ -63,6 +63,7 @@ func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 	a.end = b.log.wrote + length
 	end := b.appendStalls.end(now, b.appended(w, a, length)+b.cfg.Store.Delay)
 	b.enter(w, CauseBacklog)
+	b.workers[w].slept = b.workers[w].slept || b.cfg.Store.Delay > 0
 	if end.stalled {
 		b.enter(w, CauseAppendStall)
 		if end.served {
@@ -118,7 +119,7 @@ func (b *broker) unlock(w uint32) {
 	if b.store != nil {
 		b.store.end(now, b.log.wrote)
 	}
-	done := now + b.finish.draw()
+	done := now + b.finished(w)
 	if b.lock.waiting.n == 0 {
 		if b.at(done, evDone, b.id|uint64(w)) {
 			b.done(w)

@@ -100,9 +100,12 @@ type Costs struct {
 	Handoff     variate.Dist // wake-up of an idle worker
 	Process     variate.Dist // taken to put lock asked for
 	Finish      variate.Dist // unlock to processRequest returned
+	WarmProcess variate.Dist // likewise, of a thread that goes on without having slept; nil: Process
+	WarmFinish  variate.Dist // likewise; nil: Finish
 	FirstAnswer variate.Dist // sweeper: the first answer of a sweep, which wakes the connection's IO thread
 	Answer      variate.Dist // sweeper: each further answer
 	SweepLag    variate.Dist // lateness of a sweep on an idle machine
+	Thaw        variate.Dist // end of a freeze until a thread has a core again, each thread by itself
 }
 
 // Store is the modelled store: what one append takes under the lock. Without a

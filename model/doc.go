@@ -52,11 +52,14 @@
 //     offer into an empty queue, and each that leaves something wakes the next.
 //  3. A spin lock goes to any of the spinning threads, a ReentrantLock to the
 //     longest waiter, once it is awake, unless another was faster.
-//  4. Threads that spin keep a core each. When no core is left, whoever
-//     becomes ready waits for its turn, a quantum for each that is before it;
-//     the sweeper, which sleeps most of the time, less so (cpu.go).
+//  4. Threads that spin, have a backlog or are long at work keep a core each.
+//     When no core is left, whoever becomes ready waits for its turn, a quantum
+//     for each that is before it; the sweeper, which sleeps most of the time,
+//     less so (cpu.go). A send thread that goes on without having slept is some
+//     ten times faster (costs.go).
 //  5. A freeze (SIGSTOP, GC, steal) holds every event of the broker until it
-//     ends; what passes outside, a stalled append or the network, goes on.
+//     ends, and each thread gets going some time after that (stall.go); what
+//     passes outside, a stalled append or the network, goes on.
 //  6. Answering a request costs the sweeper time, the first of a sweep more;
 //     meanwhile requests come and go.
 //  7. A record's place in its file, the flush thread's phase, and what takes the

@@ -6,6 +6,8 @@ import "brokersim/sim"
 type worker struct {
 	seq   int64 // of the attempt at hand
 	cause Cause
+	slept bool // since it took the attempt at hand
+	cold  bool // it had slept before: its caches are cold
 }
 
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
@@ -13,7 +15,7 @@ type worker struct {
 // behind signals the next. A worker that is just done may be there first.
 func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 	if w, ok = b.idle.pop(); ok {
-		wake = b.eng.Now() + b.handoff.draw() + b.cpu.wait(b.lock.spinning())
+		wake = b.eng.Now() + b.handoff.draw() + b.cpu.wait(b.busy())
 	}
 	return wake, w, ok
 }
@@ -43,10 +45,25 @@ func (b *broker) take(w uint32) bool {
 	}
 	b.workers[w].seq = a.Seq
 	b.enter(w, CauseBacklog)
-	if b.at(now+b.process.draw(), evLockReq, b.id|uint64(w)) {
+	process := &b.warmProcess
+	if t := &b.workers[w]; t.slept {
+		process = &b.process
+		t.cold, t.slept = true, false
+	} else {
+		t.cold = false
+	}
+	if b.at(now+process.draw(), evLockReq, b.id|uint64(w)) {
 		b.requestLock(w)
 	}
 	return true
+}
+
+// finished is what the worker takes from the unlock to the end of processRequest.
+func (b *broker) finished(w uint32) sim.Time {
+	if t := &b.workers[w]; t.cold || t.slept {
+		return b.finish.draw()
+	}
+	return b.warmFinish.draw()
 }
 
 // done is the worker after processRequest: the answer is written, and the

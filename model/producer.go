@@ -15,6 +15,7 @@ type producer struct {
 	body     sampler
 	network  sampler // to the broker
 	nextSend sim.Time
+	hasCore  bool     // its codec thread, at the next arrival
 	arrived  sim.Time // of the send before: a connection keeps order,
 	offered  sim.Time // and so does its codec thread
 }
@@ -60,21 +61,32 @@ func (c *Cluster) nextArrival(i int) {
 	}
 	p.nextSend = at
 	if !c.cfg.Recorded {
-		// Behind a freeze what was sent meanwhile arrives at once.
-		at = max(c.eng.Now(), p.arrived, at+p.network.draw()+b.codecCPU.wait(b.lock.spinning()))
+		// What came while the codec thread had no core, or stood still in a
+		// freeze, it takes at once when it runs.
+		at = max(p.arrived, at+p.network.draw())
+		p.hasCore = at <= c.eng.Now()
+		at = max(at, c.eng.Now())
 		p.arrived = at
 	}
 	c.eng.At(at, evArrive, b.id|uint64(i))
 }
 
-// arrive is the codec thread: rejectRequest, then decoding.
+// arrive is the codec thread, once it has a core: rejectRequest, then decoding.
 func (b *broker) arrive(i int) {
 	p := &b.producers[i]
 	now := b.eng.Now()
+	if !b.cfg.Recorded && !p.hasCore {
+		if w := b.codecCPU.wait(b.busy()); w > 0 {
+			p.hasCore = true
+			b.eng.At(now+w, evArrive, b.id|uint64(i))
+			return
+		}
+	}
 	a := b.attempts.open()
 	a.Send, a.Arrive, a.Body, a.producer = p.nextSend, now, int64(p.body.draw()), int32(i)
 	b.books.open++
 	b.books.arrived++
+	b.codecUntil = now + received
 	b.nextArrival(i)
 	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills) {
 		b.answer(a, RejectRequest, CodeSystemBusy)

@@ -137,16 +137,42 @@ func (r *stallSource) end(now sim.Time) sim.Time {
 	return now + r.length.draw()
 }
 
+// thaw is how its threads get going after a freeze: all are woken at once, and
+// each has a core when it has one (Costs.Thaw). Who is first decides who gets
+// what has grown old meanwhile, the send thread or the sweeper.
+type thaw struct {
+	lag     sampler
+	threads sampler  // lag of all others, as they are many or few
+	sweeper sim.Time // after the end of this freeze
+	codec   sim.Time
+}
+
+// thawed is when a thread does what became due in the freeze at hand. The
+// sweeper and the codec threads, which have much to catch up with, go on from
+// there one after the other.
+func (b *broker) thawed(kind sim.Kind) sim.Time {
+	switch kind {
+	case evSweep, evSweepNext:
+		b.sweeper.catchesUp = true
+		return b.frozen + b.thaw.sweeper
+	case evArrive, evOffer, evLoadArrive:
+		return b.frozen + b.thaw.codec
+	default:
+		return b.frozen + b.thaw.threads.draw()
+	}
+}
+
 // freeze stops every thread of the broker: what becomes due meanwhile happens
-// at the instant when it ends, in the order of events of one instant, and of
-// one class in the order in which it became due. What passes outside the
-// broker (a stalled append, the network) goes on.
+// once it has ended and the thread has a core; of one thread, in the order in
+// which it became due. What passes outside the broker (a stalled append, the
+// network) goes on.
 func (b *broker) freeze(i int) {
 	f := &b.freezes[i]
 	now := b.eng.Now()
 	end := f.end(now)
 	b.frozen = max(b.frozen, end)
 	b.Cluster.frozen = max(b.Cluster.frozen, end)
+	b.thaw.sweeper, b.thaw.codec = b.thaw.lag.draw(), b.thaw.lag.draw()
 	if b.obs.Stall != nil {
 		b.obs.Stall(StallRecord{StallProcess, now, end, Absent})
 	}

@@ -14,6 +14,9 @@ type sweeper struct {
 	first    sampler // answer of a sweep
 	answer   sampler
 	stalls   stallSet
+
+	catchesUp bool // after a freeze, among others that do
+	waited    bool // for the core that this sweep has
 }
 
 func (b *broker) initSweeper(streams sim.Streams) {
@@ -50,6 +53,13 @@ func (b *broker) sweepBegins() {
 			return
 		}
 	}
+	if s.catchesUp && !s.waited {
+		if w := b.cpu.wait(b.busy() + b.receiving()); w > 0 {
+			s.waited = true
+			b.eng.At(now+w, evSweep, b.id)
+			return
+		}
+	}
 	s.n++
 	s.answered = 0
 	s.sweep = Sweep{}
@@ -71,7 +81,9 @@ func (b *broker) sweepNext() {
 		}
 		// Fixed rate: a sweep that is late or long doesn't move the schedule.
 		s.nominal += SweepPeriod
-		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.lock.spinning())), evSweep, b.id)
+		s.waited = false
+		s.catchesUp = s.catchesUp && s.nominal <= now
+		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.busy())), evSweep, b.id)
 		return
 	}
 	if ans.Queue == SendQueue {
@@ -91,5 +103,11 @@ func (b *broker) sweepNext() {
 	if s.answered++; s.answered == 1 {
 		cost = &s.first
 	}
-	b.then(now+cost.draw()+b.cpu.answerWait(b.lock.spinning()), evSweepNext, b.id)
+	next := now + cost.draw()
+	if s.catchesUp {
+		next += b.cpu.thawedWait(b.busy() + b.receiving())
+	} else {
+		next += b.cpu.answerWait(b.busy())
+	}
+	b.then(next, evSweepNext, b.id)
 }

@@ -208,6 +208,7 @@ func TestWakeUps(t *testing.T) {
 	const us = sim.Microsecond
 	cfg := bare("4.3.2", 2*sim.Second, at(sim.Second, sim.Second, sim.Second, sim.Second, sim.Second, sim.Second))
 	cfg.Broker.SendMessageThreadPoolNums = 4
+	cfg.Machine.Cores = 5 // of its own for each thread
 	cfg.Costs.Handoff, cfg.Costs.Process = dist("10us"), dist("1ms")
 	for i, want := range []struct {
 		after  sim.Time

@@ -164,6 +164,12 @@ func (d *decoder) costs(t *costsTable) model.Costs {
 			into.Field(i).Set(reflect.ValueOf(x.v))
 		}
 	}
+	if t.Process.node != nil && t.WarmProcess.node == nil {
+		costs.WarmProcess = nil
+	}
+	if t.Finish.node != nil && t.WarmFinish.node == nil {
+		costs.WarmFinish = nil
+	}
 	return costs
 }
 

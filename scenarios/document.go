@@ -42,9 +42,12 @@ type costsTable struct {
 	Handoff     dist `toml:"handoff" unit:"time" jsonschema_description:"Wake-up of an idle send thread."`
 	Process     dist `toml:"process" unit:"time" jsonschema_description:"From taken by a send thread to put lock asked for."`
 	Finish      dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest."`
+	WarmProcess dist `toml:"warm_process" unit:"time" jsonschema_description:"As process, of a thread that goes on to the next send without having slept. Absent: the default, or process if that is given."`
+	WarmFinish  dist `toml:"warm_finish" unit:"time" jsonschema_description:"As finish, likewise."`
 	FirstAnswer dist `toml:"first_answer" unit:"time" jsonschema_description:"Sweeper: the first answer of a sweep, which wakes the connection's IO thread."`
 	Answer      dist `toml:"answer" unit:"time" jsonschema_description:"Sweeper: each further answer."`
 	SweepLag    dist `toml:"sweep_lag" unit:"time" jsonschema_description:"How late a sweep begins on an idle machine."`
+	Thaw        dist `toml:"thaw" unit:"time" jsonschema_description:"From the end of a freeze until a thread has a core again, each thread by itself."`
 }
 
 type storeTable struct {

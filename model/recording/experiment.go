@@ -81,6 +81,7 @@ func Open(dir fs.FS, base model.Config) (*Experiment, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	thaw(e.Config.Stalls, e.Requests.Arrivals)
 	e.Config.Name = f.Name
 	e.Config.Title = f.Title
 	return e, Drive(&e.Config, e.Requests)

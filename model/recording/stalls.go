@@ -2,6 +2,7 @@ package recording
 
 import (
 	"io"
+	"slices"
 
 	"brokersim/model"
 	"brokersim/sim"
@@ -60,6 +61,34 @@ func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 		stalls = append(stalls, stall)
 	}
 	return stalls, t.err()
+}
+
+// signalled is how long a process may still run after the freeze began.
+const signalled = sim.Millisecond
+
+// thaw ends each freeze where its process is first seen to do something: it
+// reads a request, or ends a stalled append. The recorded end is when the one
+// who had sent SIGCONT looked at the clock, up to 5 ms later in the traces.
+func thaw(stalls []model.Stall, arrivals []sim.Time) {
+	for i := range stalls {
+		f := &stalls[i]
+		if f.Where != model.StallProcess {
+			continue
+		}
+		sign := func(t sim.Time) {
+			if t > f.At+signalled && t < f.Until {
+				f.Until = t
+			}
+		}
+		if at, _ := slices.BinarySearch(arrivals, f.At+signalled+1); at < len(arrivals) {
+			sign(arrivals[at])
+		}
+		for j := range stalls {
+			if stalls[j].Where == model.StallAppend {
+				sign(stalls[j].Until)
+			}
+		}
+	}
 }
 
 // ReadSweepPhase reads the recorded sweeps and returns the phase of their

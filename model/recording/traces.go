@@ -16,6 +16,9 @@ type Trace struct {
 	// SameLeast is the percentage that must have the recorded outcome; 0: the
 	// model lacks what was going on, and nothing is asked of it.
 	SameLeast float64
+	// AlikeLeast is the percentage of the requests that either rejects which both
+	// must reject, for the same reason; 0: not asked.
+	AlikeLeast float64
 	// ShareMost is by how many percentage points the share of an outcome may
 	// differ.
 	ShareMost float64
@@ -25,19 +28,23 @@ type Trace struct {
 
 // Traces are the bundled recordings.
 var Traces = []Trace{
-	{"E1", 99.9, 0.1, true, false},
-	{"E3", 99.9, 0.1, true, true},
-	{"E5", 99.9, 0.1, true, true},
-	{"E7", 99.9, 0.1, true, true},
-	{"E9", 99.9, 0.1, true, true},
-	{"E11", 0, 0, false, false},
-	{"E13", 99.7, 0.3, true, true},
-	{"E15", 0, 0, false, false},
-	{"E17", 0, 0, false, false},
-	{"E19", 0, 0, false, false},
-	{"E21", 0, 0, false, false},
-	{"E23", 92, 1, false, false},
-	{"E25", 97, 2, false, false},
+	{"E1", 99.9, 0, 0.1, true, false},
+	{"E3", 99.9, 0, 0.1, true, true},
+	{"E5", 99.9, 0, 0.1, true, true},
+	{"E7", 99.9, 0, 0.1, true, true},
+	{"E9", 99.9, 0, 0.1, true, true},
+	// Of its 113 requests that were 200 ms old when a freeze ended the broker
+	// rejected none and the model some, 18 on average over seeds, because the
+	// send thread was there first or the sweeper had no core: a race seen 3
+	// times, which the model runs and doesn't decide.
+	{"E11", 97, 0, 1, false, false},
+	{"E13", 99.7, 0, 0.3, true, true},
+	{"E15", 0, 0, 0, false, false},
+	{"E17", 97, 90, 1, false, false},
+	{"E19", 0, 0, 0, false, false},
+	{"E21", 0, 0, 0, false, false},
+	{"E23", 92, 0, 1, false, false},
+	{"E25", 97, 0, 2, false, false},
 }
 
 // Dir is the trace's folder, for Open.

@@ -84,18 +84,10 @@ func replayTrace(ctx context.Context, t *recording.Trace) (g Group, a *recording
 	if !asked {
 		same.Verdict, share.Verdict = NotAsked, NotAsked
 		same.Limit, share.Limit = none, none
-		g.Notes = lacking(e.Warnings)
+		g.Notes = []string{strings.Join(e.Warnings, "; ")}
 	}
 	g.Lines = []Line{same, share}
 	return g, a, nil
-}
-
-// lacking says what the model lacks of what a trace shows.
-func lacking(warnings []string) []string {
-	if len(warnings) > 0 {
-		return []string{strings.Join(warnings, "; ")}
-	}
-	return []string{"how the threads race when a freeze ends is not modelled"}
 }
 
 // sameOutcome is the share of sends with the recorded outcome.
