@@ -273,6 +273,9 @@ func (b *broker) at(t sim.Time, kind sim.Kind, arg uint64) bool {
 // Fingerprint hashes the trajectory so far: time, event, request, outcome.
 func (c *Cluster) Fingerprint() sim.Fingerprint { return c.fp }
 
+// Stats are the counts and distributions so far.
+func (c *Cluster) Stats() *Stats { return &c.books.counted }
+
 // Now is the virtual time reached.
 func (c *Cluster) Now() sim.Time { return c.eng.Now() }
 

@@ -161,6 +161,12 @@ func findKey(name string) *brokerKey {
 	return nil
 }
 
+// BrokerKey reports whether RocketMQ has a key of that name in broker.conf, as
+// far as is known here.
+func BrokerKey(name string) bool {
+	return slices.Contains(brokerNames[2:], name) // beside release and conf
+}
+
 // JSONSchema describes [broker].
 func (brokerTable) JSONSchema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema, Properties: jsonschema.NewProperties()}

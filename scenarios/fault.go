@@ -148,6 +148,9 @@ func b2i(b bool) int {
 	return 0
 }
 
+// Nearest is the candidate that a wrong name most likely means, or "".
+func Nearest(name string, candidates []string) string { return nearest(name, candidates) }
+
 // nearest is the candidate within a third of the name's length (at least two
 // edits) of name, letter case aside, or "". Of equally near ones it is the one
 // that begins most like name, then the first. Of a name that none is near to,

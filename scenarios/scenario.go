@@ -20,7 +20,7 @@ import (
 
 //go:generate go test -run TestSchemaUpToDate -update .
 
-//go:embed *.toml *.conf profiles/*.toml
+//go:embed *.toml *.conf profiles/*.toml claims/*.toml
 var bundle embed.FS
 
 // faultsMost is how many faults one error names; the rest are counted.
@@ -109,7 +109,7 @@ func Named(name string) (*Scenario, error) {
 		}
 		return nil, fmt.Errorf("%s; bundled are %s", msg, strings.Join(Names(), ", "))
 	}
-	return Parse(name+".toml", src, func(rel string) ([]byte, error) { return bundle.ReadFile(path.Clean(rel)) })
+	return Parse(name+".toml", src, func(rel string) ([]byte, error) { return bundle.ReadFile(path.Join(path.Dir(name), rel)) })
 }
 
 // Names lists the bundled scenarios in alphabetical order.
@@ -125,9 +125,19 @@ func Names() []string {
 	return entries
 }
 
+// Bundled reports whether Named knows the name: one of Names, or claims/NAME of
+// those that the claims are tested with.
+func Bundled(name string) bool {
+	if base, ok := strings.CutPrefix(name, "claims/"); ok && fs.ValidPath(base) && path.Base(base) == base {
+		info, err := fs.Stat(bundle, name+".toml")
+		return err == nil && info.Mode().IsRegular()
+	}
+	return slices.Contains(Names(), name)
+}
+
 // Source gives the text of a bundled scenario as it is.
 func Source(name string) ([]byte, bool) {
-	if !slices.Contains(Names(), name) {
+	if !Bundled(name) {
 		return nil, false
 	}
 	b, err := bundle.ReadFile(name + ".toml")

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,7 +78,7 @@ func (s *source) read(ctx context.Context, path string) ([]byte, error) {
 }
 
 func isPath(operand string) bool {
-	if slices.Contains(scenarios.Names(), operand) {
+	if scenarios.Bundled(operand) {
 		return false
 	}
 	if input.IsStdin(operand) || strings.HasSuffix(operand, ".toml") || strings.ContainsAny(operand, `/\`) {

@@ -8,6 +8,7 @@
 //	brokersim init [NAME]      begin a scenario of one's own
 //	brokersim replay SCENARIO  recorded arrivals and stalls instead of drawn ones
 //	brokersim live SCENARIO    on the wall clock, over a real store
+//	brokersim claims [ID]      what people say about busy brokers, put to the test
 //	brokersim verify           the kernel against closed forms
 //	brokersim validate         the simulator against a real broker and this machine
 //	brokersim version

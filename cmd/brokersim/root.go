@@ -34,7 +34,7 @@ input; 98 a threshold is undecided; 99 a threshold failed; 130 interrupted.`,
 	root.SetVersionTemplate(versionLine())
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newLive(), newLiveBroker(), newProbe(), newCalibrate(), newStore(), newVerify(), newValidate(), newValidateBroker(), newVersion())
+	root.AddCommand(newRun(), newList(), newShow(), newCheck(), newInit(), newReplay(), newLive(), newLiveBroker(), newProbe(), newCalibrate(), newStore(), newVerify(), newClaims(), newValidate(), newValidateBroker(), newVersion())
 	return root
 }
 

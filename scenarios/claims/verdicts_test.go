@@ -1,0 +1,157 @@
+package claims
+
+// decided is what a case is to come to, by the measure of that number, whose
+// interval must lie within lo and hi (in its unit).
+type decided struct {
+	answer  Answer
+	measure int
+	lo, hi  float64
+}
+
+var verdicts = []struct {
+	id      string
+	verdict Verdict
+	cases   []decided
+}{
+	{"A1", Holds, []decided{
+		{Yes, 0, 9.9, 11}, // nothing disturbs the sweeper
+		{Yes, 0, 9.9, 11}, // the sweeper is held up for 78 ms each second
+	}},
+	{"A2", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.29}, // the sweeper is in time
+		{No, 0, 19, 100},  // 32 threads spin for the lock on 2 cores
+		{No, 0, 79, 96},   // the whole process stands still for 250 ms
+	}},
+	{"A3", HoldsWhen, []decided{
+		{No, 0, 1, 1},  // the release is 4.0.0-incubating to 4.1.0-incubating
+		{No, 0, 2, 2},  // the release is 4.2.0
+		{No, 0, 3, 3},  // the release is 4.3.0
+		{Yes, 0, 4, 4}, // the release is 4.3.1 to 4.9.8
+		{No, 1, 6, 6},  // the release is 5.0.0 to 5.2.0
+		{No, 1, 7, 7},  // the release is 5.3.0 to 5.3.3
+	}},
+	{"A4", DoesNotHold, []decided{
+		{No, 0, 4.8, 22}, // the limit is 200 ms
+	}},
+	{"A5", Holds, []decided{
+		{Yes, 0, 4.1, 5.9}, // one append holds the lock for 1.2 s
+		{Yes, 0, 0, 0.023}, // one append holds the lock for 990 ms
+		{Yes, 0, 0, 0.023}, // two appends in a row hold it for 900 ms each
+	}},
+	{"A6", HoldsWhen, []decided{
+		{Yes, 0, 50, 130}, // the limits are 200 and 1000 ms
+		{No, 0, 0, 0.042}, // the wait limit is raised to 3000 ms and the busy limit is not
+	}},
+	{"A7", HoldsWhen, []decided{
+		{Yes, 0, 1, 1}, // the release is 4.0.0-incubating to 4.9.0
+		{No, 0, 4, 4},  // the release is 4.9.1 to 5.3.3
+	}},
+	{"A8", HoldsWhen, []decided{
+		{Yes, 0, 1, 1}, // the release is 4.0.0-incubating to 4.9.0
+		{No, 0, 0, 0},  // the release is 4.9.1 to 5.3.3
+	}},
+	{"A9", Holds, []decided{
+		{Yes, 0, 0.99, 1.1}, // flush and replica are asynchronous
+	}},
+	{"A10", HoldsWhen, []decided{
+		{Yes, 0, 1.6, 6.1}, // there are 4 threads and the producer does not wait for answers
+		{No, 0, 0, 0.0088}, // there is 1 thread
+	}},
+	{"A11", NotBehaviour, nil},
+	{"A12", HoldsWhen, []decided{
+		{Yes, 0, 87, 110}, // appends are held up now and then
+		{No, 0, 0, 0.025}, // more messages come than can be stored
+		{No, 0, 0, 0.048}, // the whole process stands still
+	}},
+	{"B1", DoesNotHold, []decided{
+		{No, 0, 9.9, 11}, // nothing disturbs the sweeper
+	}},
+	{"B2", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.023}, // the error is PCBUSY_CLEAN_QUEUE
+		{Yes, 0, 0, 0.023}, // the error is REJECTREQUEST
+		{No, 0, 7.5, 9.7},  // the error is TIMEOUT_CLEAN_QUEUE
+		{No, 0, 4.7, 6.8},  // the error is OVERLOAD
+	}},
+	{"B3", DoesNotHold, []decided{
+		{No, 0, 0, 0.073}, // a stall of 1.2 s meets a queue with room for 8
+	}},
+	{"B4", NotBehaviour, nil},
+	{"B5", NotBehaviour, nil},
+	{"B6", NotBehaviour, nil},
+	{"B7", DoesNotHold, []decided{
+		{No, 0, 4, 5.4},  // an append is held up
+		{No, 0, 7.6, 11}, // the sweeper is late by 400 ms as well
+	}},
+	{"B8", DoesNotHold, []decided{
+		{No, 0, 0, 0.1}, // appends are held up now and then
+	}},
+	{"B9", HoldsWhen, []decided{
+		{Yes, 0, 0, 0}, // the release is 4.0.0-incubating to 5.2.0
+		{No, 0, 1, 1},  // the release is 5.3.0 to 5.3.3
+	}},
+	{"B10", NotBehaviour, nil},
+	{"B11", NotBehaviour, nil},
+	{"B12", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.023}, // stalls last 500 ms
+		{No, 0, 13, 17},    // stalls last 1.2 s
+		{No, 0, 11, 14},    // stalls last 4 s and both limits are raised
+	}},
+	{"B13", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.023}, // it is REJECTREQUEST
+		{No, 0, 6.4, 8.6},  // it is OVERLOAD
+	}},
+	{"B14", DoesNotHold, []decided{
+		{No, 1, 97, 110}, // an append is held up for 1.2 s
+	}},
+	{"B15", HoldsWhen, []decided{
+		{Yes, 0, 1, 1}, // the release is 4.0.0-incubating to 4.9.0
+		{No, 0, 4, 4},  // the release is 4.9.1 to 5.3.3
+	}},
+	{"B16", HoldsWhen, []decided{
+		{Yes, 0, 14, 87}, // 32 threads wait on 2 cores
+		{No, 0, 0, 0},    // 2 threads wait on 8 cores
+	}},
+	{"B17", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.027}, // it is about clients: 8 producers, each with an eighth of the load
+		{No, 0, 1, 1},      // it is about the broker working at several sends at once
+	}},
+	{"B18", NotBehaviour, nil},
+	{"B19", NotBehaviour, nil},
+	{"B20", NotBehaviour, nil},
+	{"B21", DoesNotHold, []decided{
+		{No, 0, 0, 0}, // the release is 4.0.0-incubating to 5.3.3
+	}},
+	{"B22", NotBehaviour, nil},
+	{"B23", NotBehaviour, nil},
+	{"B24", HoldsWhen, []decided{
+		{Yes, 0, 97, 110}, // messages come at 43/s
+		{No, 1, 0, 5},     // messages come at 10/s
+		{No, 1, 0, 0.15},  // messages come at 400/s
+	}},
+	{"threads", HoldsWhen, []decided{
+		{Yes, 0, 0.92, 0.97}, // more messages come than can be stored
+		{No, 0, 0.19, 0.9},   // appends are held up now and then
+	}},
+	{"raise-limit", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.023}, // each stall is shorter than the new limit of 1000 ms
+		{No, 0, 19, 24},    // more messages come than can be stored
+		{No, 0, 11, 14},    // a stall outlasts the producers' timeout of 3 s
+	}},
+	{"busy-loses", HoldsWhen, []decided{
+		{No, 0, 0, 0.023}, // the limits are 200 and 1000 ms
+		{Yes, 0, 10, 14},  // the limits are 3000 and 5000 ms and a stall lasts 4 s
+	}},
+	{"busy-duplicates", DoesNotHold, []decided{
+		{No, 0, 0, 0.1}, // appends are held up now and then
+		{No, 0, 0, 0.1}, // an append is held up for 1.2 s
+		{No, 0, 0, 0.1}, // 32 threads and the sweeper race on 2 cores
+	}},
+	{"at-most-210", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.29}, // the sweeper is in time
+		{No, 0, 90, 110},  // 32 threads spin for the lock on 2 cores
+		{No, 0, 86, 98},   // the whole process stands still for 250 ms
+	}},
+	{"queue-of-9", DoesNotHold, []decided{
+		{No, 0, 1.1, 2.8}, // 9 at most were waiting
+	}},
+}
