@@ -87,12 +87,6 @@ func failed(o *Observed) (part, whole float64) {
 	return float64(a.Sent - a.Success), float64(a.Sent)
 }
 
-// answered is the share of sends that producers saw end so.
-func answered(of func(a *model.AttemptCounts) int64) Quantity {
-	return func(o *Observed) (part, whole float64) {
-		return float64(of(&o.Attempts)), float64(o.Attempts.Sent)
-	}
-}
 
 // refused is the share of sends that the broker refused with this outcome,
 // whether or not their producers still waited.
@@ -116,18 +110,6 @@ func fate(of func(m *model.MessageCounts) int64) Quantity {
 
 func storedThoughtFailed(m *model.MessageCounts) int64 { return m.StoredThoughtFailed }
 func notStoredUnknown(m *model.MessageCounts) int64    { return m.NotStoredUnknown }
-
-// ofRejected is the share of the refused sends that are so.
-func ofRejected(is func(o *Observed, a *model.Attempt) bool) Quantity {
-	return func(o *Observed) (part, whole float64) {
-		for i := range o.Rejected {
-			if is(o, &o.Rejected[i]) {
-				part++
-			}
-		}
-		return part, float64(len(o.Rejected))
-	}
-}
 
 // ofTimeouts is the share of the sends answered TIMEOUT_CLEAN_QUEUE that are so.
 func ofTimeouts(is func(o *Observed, a *model.Attempt) bool) Quantity {

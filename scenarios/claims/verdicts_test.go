@@ -19,8 +19,8 @@ var verdicts = []struct {
 	}},
 	{"A2", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.29}, // the sweeper is in time
-		{No, 0, 19, 100},  // 32 threads spin for the lock on 2 cores
-		{No, 0, 79, 96},   // the whole process stands still for 250 ms
+		{No, 0, 13, 100},  // 32 threads spin for the lock on 2 cores
+		{No, 0, 33, 100},  // the whole process stands still for 250 ms
 	}},
 	{"A3", HoldsWhen, []decided{
 		{No, 0, 1, 1},  // the release is 4.0.0-incubating to 4.1.0-incubating
@@ -31,16 +31,16 @@ var verdicts = []struct {
 		{No, 1, 7, 7},  // the release is 5.3.0 to 5.3.3
 	}},
 	{"A4", DoesNotHold, []decided{
-		{No, 0, 4.8, 22}, // the limit is 200 ms
+		{No, 0, 3.9, 41}, // the limit is 200 ms
 	}},
 	{"A5", Holds, []decided{
-		{Yes, 0, 4.1, 5.9}, // one append holds the lock for 1.2 s
+		{Yes, 0, 1.9, 14},  // one append holds the lock for 1.2 s
 		{Yes, 0, 0, 0.023}, // one append holds the lock for 990 ms
 		{Yes, 0, 0, 0.023}, // two appends in a row hold it for 900 ms each
 	}},
 	{"A6", HoldsWhen, []decided{
-		{Yes, 0, 50, 130}, // the limits are 200 and 1000 ms
-		{No, 0, 0, 0.042}, // the wait limit is raised to 3000 ms and the busy limit is not
+		{Yes, 0, 50, 100}, // the limits are 200 and 1000 ms
+		{No, 0, 0, 0.043}, // the wait limit is raised to 3000 ms and the busy limit is not
 	}},
 	{"A7", HoldsWhen, []decided{
 		{Yes, 0, 1, 1}, // the release is 4.0.0-incubating to 4.9.0
@@ -54,12 +54,12 @@ var verdicts = []struct {
 		{Yes, 0, 0.99, 1.1}, // flush and replica are asynchronous
 	}},
 	{"A10", HoldsWhen, []decided{
-		{Yes, 0, 1.6, 6.1}, // there are 4 threads and the producer does not wait for answers
+		{Yes, 0, 1.8, 19},  // there are 4 threads and the producer does not wait for answers
 		{No, 0, 0, 0.0088}, // there is 1 thread
 	}},
 	{"A11", NotBehaviour, nil},
 	{"A12", HoldsWhen, []decided{
-		{Yes, 0, 87, 110}, // appends are held up now and then
+		{Yes, 0, 50, 100}, // appends are held up now and then
 		{No, 0, 0, 0.025}, // more messages come than can be stored
 		{No, 0, 0, 0.048}, // the whole process stands still
 	}},
@@ -69,8 +69,8 @@ var verdicts = []struct {
 	{"B2", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // the error is PCBUSY_CLEAN_QUEUE
 		{Yes, 0, 0, 0.023}, // the error is REJECTREQUEST
-		{No, 0, 7.5, 9.7},  // the error is TIMEOUT_CLEAN_QUEUE
-		{No, 0, 4.7, 6.8},  // the error is OVERLOAD
+		{No, 0, 3.3, 23},   // the error is TIMEOUT_CLEAN_QUEUE
+		{No, 0, 2.1, 16},   // the error is OVERLOAD
 	}},
 	{"B3", DoesNotHold, []decided{
 		{No, 0, 0, 0.073}, // a stall of 1.2 s meets a queue with room for 8
@@ -79,8 +79,8 @@ var verdicts = []struct {
 	{"B5", NotBehaviour, nil},
 	{"B6", NotBehaviour, nil},
 	{"B7", DoesNotHold, []decided{
-		{No, 0, 4, 5.4},  // an append is held up
-		{No, 0, 7.6, 11}, // the sweeper is late by 400 ms as well
+		{No, 0, 1.8, 13}, // an append is held up
+		{No, 0, 3.4, 25}, // the sweeper is late by 400 ms as well
 	}},
 	{"B8", DoesNotHold, []decided{
 		{No, 0, 0, 0.1}, // appends are held up now and then
@@ -93,12 +93,12 @@ var verdicts = []struct {
 	{"B11", NotBehaviour, nil},
 	{"B12", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // stalls last 500 ms
-		{No, 0, 13, 17},    // stalls last 1.2 s
-		{No, 0, 11, 14},    // stalls last 4 s and both limits are raised
+		{No, 0, 5.8, 39},   // stalls last 1.2 s
+		{No, 0, 4.8, 33},   // stalls last 4 s and both limits are raised
 	}},
 	{"B13", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // it is REJECTREQUEST
-		{No, 0, 6.4, 8.6},  // it is OVERLOAD
+		{No, 0, 2.8, 20},   // it is OVERLOAD
 	}},
 	{"B14", DoesNotHold, []decided{
 		{No, 1, 97, 110}, // an append is held up for 1.2 s
@@ -108,8 +108,8 @@ var verdicts = []struct {
 		{No, 0, 4, 4},  // the release is 4.9.1 to 5.3.3
 	}},
 	{"B16", HoldsWhen, []decided{
-		{Yes, 0, 14, 87}, // 32 threads wait on 2 cores
-		{No, 0, 0, 0},    // 2 threads wait on 8 cores
+		{Yes, 0, 12, 160}, // 32 threads wait on 2 cores
+		{No, 0, 0, 0},     // 2 threads wait on 8 cores
 	}},
 	{"B17", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.027}, // it is about clients: 8 producers, each with an eighth of the load
@@ -130,16 +130,16 @@ var verdicts = []struct {
 	}},
 	{"threads", HoldsWhen, []decided{
 		{Yes, 0, 0.92, 0.97}, // more messages come than can be stored
-		{No, 0, 0.19, 0.9},   // appends are held up now and then
+		{No, 0, 0.15, 0.9},   // appends are held up now and then
 	}},
 	{"raise-limit", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // each stall is shorter than the new limit of 1000 ms
-		{No, 0, 19, 24},    // more messages come than can be stored
-		{No, 0, 11, 14},    // a stall outlasts the producers' timeout of 3 s
+		{No, 0, 8.4, 56},   // more messages come than can be stored
+		{No, 0, 4.8, 33},   // a stall outlasts the producers' timeout of 3 s
 	}},
 	{"busy-loses", HoldsWhen, []decided{
 		{No, 0, 0, 0.023}, // the limits are 200 and 1000 ms
-		{Yes, 0, 10, 14},  // the limits are 3000 and 5000 ms and a stall lasts 4 s
+		{Yes, 0, 4.7, 32}, // the limits are 3000 and 5000 ms and a stall lasts 4 s
 	}},
 	{"busy-duplicates", DoesNotHold, []decided{
 		{No, 0, 0, 0.1}, // appends are held up now and then
@@ -148,10 +148,10 @@ var verdicts = []struct {
 	}},
 	{"at-most-210", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.29}, // the sweeper is in time
-		{No, 0, 90, 110},  // 32 threads spin for the lock on 2 cores
-		{No, 0, 86, 98},   // the whole process stands still for 250 ms
+		{No, 0, 24, 100},  // 32 threads spin for the lock on 2 cores
+		{No, 0, 36, 100},  // the whole process stands still for 250 ms
 	}},
 	{"queue-of-9", DoesNotHold, []decided{
-		{No, 0, 1.1, 2.8}, // 9 at most were waiting
+		{No, 0, 0.65, 5.6}, // 9 at most were waiting
 	}},
 }
