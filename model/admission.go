@@ -10,6 +10,10 @@ const (
 	CodeFlushSlaveTimeout   = 12
 	CodeMessageIllegal      = 13
 	CodeServiceNotAvailable = 14
+	CodeNoPermission        = 16
+	CodeTopicNotExist       = 17
+	CodeNoBuyerID           = 204
+	CodeNotInCurrentUnit    = 205
 )
 
 // Remarks of the answers given before a request is queued (facts §2.1).

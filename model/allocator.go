@@ -158,7 +158,7 @@ func (b *broker) rolled(w uint32) {
 	if b.store != nil {
 		b.store.rolled = true
 	}
-	length := b.cfg.recordLength(a.Body)
+	length := b.recordsLength(a)
 	if !b.log.fits(length) {
 		b.fillFile()
 		length = 0

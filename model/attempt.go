@@ -60,7 +60,11 @@ type Attempt struct {
 	PeriodMs int64 // the remark's "period in queue"
 	Qsize    int64 // the remark's "size of queue"
 
-	Body           int64 // bytes
+	Producer int32 // index in Config.Producers
+	Message  int64 // number among its producer's, from 0: what is sent again has the same
+	Broker   int32 // which of the route's, from 0
+
+	Body           int64 // bytes, of all messages of a batch
 	ClientTimedOut bool  // the producer gave up before the answer
 }
 

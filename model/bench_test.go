@@ -74,6 +74,7 @@ func handMerged(cfg *Config) *Stats {
 		a.Outcome, a.Code, a.Resp = o, code, now
 		a.ClientTimedOut = a.Resp-a.Send > cfg.Producers[0].Timeout
 		stats.add(a)
+		stats.Messages.add(b2i(a.Unlock != Absent), code == CodeSuccess && !a.ClientTimedOut, a.ClientTimedOut, 1)
 		book.settle(a, nil)
 	}
 	take := func(now sim.Time) {

@@ -16,6 +16,9 @@ type books struct {
 	arrived int64
 	settled [outcomes]int64
 	stored  int64
+	begun   int64 // messages
+	fated   int64 // messages whose fate is known,
+	copies  int64 // and how often they were stored, all together
 	open    int64 // producers and loads that still send, and what is in the system
 	counted Stats
 	err     error
@@ -34,9 +37,12 @@ func (k *books) errorLine(at sim.Time, code int, remark string) {
 func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	now := c.eng.Now()
 	a.Outcome, a.Code = o, code
+	p := &c.producers[a.Producer]
 	a.Resp = now + c.network.draw()
-	timeout := c.producers[a.producer].spec.Timeout
-	a.ClientTimedOut = timeout > 0 && a.Resp-a.Send > timeout
+	a.ClientTimedOut = a.Resp > a.deadline
+	if p.spec.Mode == SendOneway {
+		a.Resp = Absent // even where the broker writes one, nobody waits for it
+	}
 	k := &c.books
 	k.settled[o]++
 	k.open--
@@ -49,31 +55,53 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	}
 	if a.Send >= c.cfg.Warmup {
 		k.counted.add(a)
+		if len(k.counted.Brokers) > 0 {
+			k.counted.Brokers[a.Broker].add(a.class())
+		}
 		switch {
-		case code == CodeSuccess:
+		case code == CodeSuccess, a.Resp == Absent:
 		case len(k.counted.Errors) < ErrorLinesMax:
 			k.errorLine(a.Resp, int(code), c.remarkOf(a))
 		default: // without the cost of a remark
 			k.counted.ErrorsTotal++
 		}
 	}
+	c.told(p, a)
 	c.attempts.settle(a, c.obs.Attempt)
+}
+
+// fate enters a message that was stored so often, with what its producer was
+// told and whether that left it unsure.
+func (c *Cluster) fate(p *producer, begun sim.Time, stores int32, told, unsure bool) {
+	k := &c.books
+	k.fated++
+	k.copies += int64(stores)
+	if stores == 0 && told && p.spec.Mode != SendOneway {
+		k.err = fmt.Errorf("%w: a message was never stored, and its producer told that it was", ErrBooks)
+	}
+	if begun >= c.cfg.Warmup {
+		k.counted.Messages.add(stores, told, unsure, p.batch())
+	}
 }
 
 // inOrder checks the order in which things happened to an attempt: it was
 // refused on arrival, or swept from the queue, or taken and answered; never
 // both of the latter.
 func inOrder(a *attempt) bool {
+	resp := a.Resp
+	if resp == Absent {
+		resp = sim.Never
+	}
 	switch {
 	case a.Send > a.Arrive:
 		return false
 	case a.Deq != Absent:
 		locked := a.Lock == Absent || a.Deq <= a.LockReq && a.LockReq <= a.Lock && a.Lock <= a.Unlock && a.Unlock <= a.Done
-		return a.Clean == Absent && a.Arrive <= a.Enq && a.Enq <= a.Deq && a.Deq <= a.Done && locked && a.Done <= a.Resp
+		return a.Clean == Absent && a.Arrive <= a.Enq && a.Enq <= a.Deq && a.Deq <= a.Done && locked && a.Done <= resp
 	case a.Clean != Absent:
-		return a.Arrive <= a.Enq && a.Enq <= a.Clean && a.Clean <= a.Resp
+		return a.Arrive <= a.Enq && a.Enq <= a.Clean && a.Clean <= resp
 	default:
-		return max(a.Arrive, a.Enq) <= a.Resp
+		return max(a.Arrive, a.Enq) <= resp
 	}
 }
 
@@ -121,6 +149,12 @@ func (c *Cluster) checkBooks() error {
 	ok := k.settled[OK] + k.settled[FlushDiskTimeout] + k.settled[FlushSlaveTimeout] + k.settled[SlaveNotAvailable]
 	if k.stored != ok {
 		return fmt.Errorf("%w: %d sends were stored, %d were answered as stored", ErrBooks, k.stored, ok)
+	}
+	if k.fated != k.begun {
+		return fmt.Errorf("%w: %d messages were sent, %d have a fate", ErrBooks, k.begun, k.fated)
+	}
+	if k.copies != k.stored {
+		return fmt.Errorf("%w: %d sends were stored, messages %d times", ErrBooks, k.stored, k.copies)
 	}
 	for i := range c.brokers {
 		if err := c.brokers[i].checkQueues(); err != nil {

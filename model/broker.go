@@ -28,6 +28,9 @@ type Cluster struct {
 
 	brokers   []broker
 	producers []producer
+	callers   []int32 // of closed workloads: each one's producer
+	messages  messages
+	flights   flights
 	attempts  ledger
 	books     books
 	frozen    sim.Time // no broker stands still after that
@@ -89,8 +92,18 @@ const (
 	evOffer       sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
 	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
 	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
+	evReach       sim.Kind = 3*sim.KindsPerClass + 3 // arg: flight
 	evTake        sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
 	evLockReq     sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
+
+	// From here on it is the producers', which stand beside the brokers: no
+	// freeze holds them.
+	evAnswer   sim.Kind = 5*sim.KindsPerClass + 0 // arg: message
+	evRetry    sim.Kind = 5*sim.KindsPerClass + 1 // arg: message, sent again by the client
+	evResend   sim.Kind = 5*sim.KindsPerClass + 2 // arg: message, sent again by the application
+	evSend     sim.Kind = 5*sim.KindsPerClass + 3 // arg: producer, an open workload's next
+	evCall     sim.Kind = 5*sim.KindsPerClass + 4 // arg: caller of a closed workload
+	evPatience sim.Kind = 6*sim.KindsPerClass + 0 // arg: twice the producer, plus which of its deadlines
 )
 
 // New returns replication number replication (from 0) of a configuration.
@@ -120,6 +133,9 @@ func newCluster(cfg *Config, replication int, obs Observer, limit uint64) (*Clus
 	for i := range c.brokers {
 		c.brokers[i].init(c, i, brokerStreams(streams, i))
 	}
+	if n := len(c.brokers); n > 1 {
+		c.books.counted.Brokers = make([]AttemptCounts, n)
+	}
 	c.initProducers(streams)
 	for i := range c.brokers {
 		c.brokers[i].initLoads(brokerStreams(streams, i))
@@ -134,6 +150,9 @@ func brokerStreams(streams sim.Streams, i int) sim.Streams {
 	}
 	return streams.Of("broker " + itoa(i))
 }
+
+// index is its place in Cluster.brokers.
+func (b *broker) index() int { return int(b.id >> brokerShift) }
 
 func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	cfg := c.cfg
@@ -152,7 +171,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
-	b.store = newModelStore(cfg, &c.traits, streams)
+	b.store = newModelStore(cfg, &c.traits, i, streams)
 	b.initLog(streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
@@ -187,7 +206,7 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			}
 		}
 		b := &c.brokers[arg>>brokerShift]
-		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind != evFreeze && !(c.cfg.Recorded && kind == evArrive) {
+		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind != evFreeze && kind < evAnswer && !(c.cfg.Recorded && kind == evArrive) {
 			c.eng.At(b.thawed(kind), kind, arg)
 			continue
 		}
@@ -221,6 +240,20 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.loadDone(int(arg))
 		case evFreeze:
 			b.freeze(int(arg))
+		case evReach:
+			b.reach(uint32(arg))
+		case evSend:
+			c.send(int(arg))
+		case evCall:
+			c.call(uint32(arg))
+		case evAnswer:
+			c.answered(uint32(arg))
+		case evRetry:
+			c.attempt(uint32(arg))
+		case evResend:
+			c.startCall(uint32(arg))
+		case evPatience:
+			c.impatient(arg)
 		}
 		if c.books.err != nil || c.books.open == 0 {
 			break

@@ -48,7 +48,7 @@ func (b *broker) locked(w uint32) {
 	b.lock.held = true
 	b.lock.state.Acquired(b.clock.Ms(now))
 	a.Lock, a.App0 = now, now
-	length := b.cfg.recordLength(a.Body)
+	length := b.recordsLength(a)
 	if !b.log.fits(length) {
 		b.roll(w)
 		return
@@ -109,6 +109,7 @@ func (b *broker) unlock(w uint32) {
 	if a.end > 0 { // else it went into no file
 		b.log.wrote = a.end
 		b.log.readable = b.log.wrote
+		b.inOrderOfSend(a)
 	}
 	b.enter(w, CauseBacklog)
 	if b.obs.Lock != nil {

@@ -45,7 +45,17 @@ type Route struct {
 // brokersMax bounds what a route may have.
 const brokersMax = 64
 
+// queuesDefault is defaultTopicQueueNums of a producer.
+const queuesDefault = 4
+
 func (c *Config) brokers() int { return max(1, c.Route.Brokers) }
+
+func (c *Config) queues() int {
+	if c.Route.Queues == 0 {
+		return queuesDefault
+	}
+	return c.Route.Queues
+}
 
 // Settings are the broker.conf keys that the model reads, already defaulted
 // by release. Field names are the keys with an upper-case first letter.
@@ -142,8 +152,21 @@ type Producer struct {
 	Name     string
 	Arrivals variate.Arrivals
 	Body     variate.Dist // bytes; nil: none
-	Release  string
-	Timeout  sim.Time // sendMsgTimeout
+	Release  string       // of the client; "": the broker's
+	Timeout  sim.Time     // sendMsgTimeout
+
+	Mode                             SendMode
+	RetryTimesWhenSendFailed         int
+	RetryTimesWhenSendAsyncFailed    int
+	RetryAnotherBrokerWhenNotStoreOK bool
+	SendLatencyFaultEnable           bool
+	Batch                            int  // messages of one send (SEND_BATCH_MESSAGE); 0: 1, as SEND_MESSAGE
+	NoWait                           bool // the message has WAIT=false: its answer waits for neither flush nor replica
+	Ordered                          bool // a MessageQueueSelector sends all to one queue
+
+	Handler Handler
+	Resends int          // calls that it makes again, at most
+	Backoff variate.Dist // ns, before each of them
 }
 
 // Load is requests for one of the other swept queues.
@@ -200,11 +223,7 @@ func (c *Config) Check() error {
 			bad("stall %d: %w", i, fmt.Errorf(format, args...))
 		})
 	}
-	for i, p := range c.Producers {
-		if p.Arrivals == nil {
-			bad("producer %d: want arrivals", i)
-		}
-	}
+	c.checkProducers(bad)
 	for i, l := range c.Loads {
 		q, ok := ParseSweptQueue(l.Queue)
 		switch {
@@ -212,6 +231,8 @@ func (c *Config) Check() error {
 			bad("load %d: no such queue beside the send queue: %q", i, l.Queue)
 		case l.Arrivals == nil:
 			bad("load %d: want arrivals", i)
+		case isClosed(l.Arrivals):
+			bad("load %d: arrivals: want an open workload, got %s", i, l.Arrivals)
 		case err == nil && !traits.has(q):
 			bad("load %d: release %s has no %s queue", i, c.Broker.Release, q)
 		default:
@@ -219,6 +240,56 @@ func (c *Config) Check() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// The limits of producers.
+const (
+	retriesMax = 100
+	resendsMax = 10_000
+	batchMax   = 10_000
+	callersMax = 1_000_000 // of all closed workloads
+	timeoutMax = sim.MaxTime / 4
+)
+
+func (c *Config) checkProducers(bad func(format string, args ...any)) {
+	callers := 0
+	for i := range c.Producers {
+		p := &c.Producers[i]
+		within := func(what string, v, most int) {
+			if v < 0 || v > most {
+				bad("producer %d: %s: want 0 to %d, got %d", i, what, most, v)
+			}
+		}
+		within("retryTimesWhenSendFailed", p.RetryTimesWhenSendFailed, retriesMax)
+		within("retryTimesWhenSendAsyncFailed", p.RetryTimesWhenSendAsyncFailed, retriesMax)
+		within("resends", p.Resends, resendsMax)
+		within("batch", p.Batch, batchMax)
+		within("mode", int(p.Mode), int(SendOneway))
+		within("handler", int(p.Handler), int(HandlerBak))
+		if _, err := TraitsOf(p.Release); p.Release != "" && err != nil {
+			bad("producer %d: %w", i, err)
+		}
+		if p.Timeout < 0 || p.Timeout > timeoutMax {
+			bad("producer %d: timeout: want 0 to %v, got %v", i, timeoutMax, p.Timeout)
+		}
+		switch a := p.Arrivals.(type) {
+		case nil:
+			bad("producer %d: want arrivals", i)
+		case variate.Closed:
+			callers += a.Callers()
+		}
+	}
+	if callers > callersMax {
+		bad("want at most %d callers of closed workloads, got %d", callersMax, callers)
+	}
+	if c.Recorded && c.brokers() > 1 {
+		bad("brokers of the route: recorded arrivals are those of one broker, got %d", c.brokers())
+	}
+}
+
+func isClosed(a variate.Arrivals) bool {
+	_, ok := a.(variate.Closed)
+	return ok
 }
 
 // check is of the commit log's files, and of a store that works by mechanism.

@@ -74,7 +74,7 @@
 //     is told (facts §6.4).
 //  9. A producer gives up sendMsgTimeout after the call; an answer that comes
 //     later counts as client_timeout, whatever it says.
-// 10. Producers send once: retries, flush, replica and the transient pool are
+//  10. Producers send once: retries, flush, replica and the transient pool are
 //     not simulated yet, nor are response callbacks in the send queue (4.7.1
 //     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
 //     of them a configuration asks for.

@@ -1,9 +1,14 @@
 package model
 
+import "brokersim/sim"
+
 // attempt is an Attempt in the system and what the model keeps beside it.
 type attempt struct {
 	Attempt
-	producer int32
+	queue    int32    // of the producer's topics, broker by broker
+	record   uint32   // the message's, + 1; 0: it has none
+	number   int32    // of the message's attempts, from 1
+	deadline sim.Time // when the producer gives up
 	status   PutStatus
 	end      int64 // of its record in the commit log
 	settled  bool

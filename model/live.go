@@ -51,6 +51,9 @@ func Sends(cfg *Config, replication, most int) ([]Send, error) {
 	var sends []Send
 	streams := cfg.streams(replication)
 	for i := range cfg.Producers {
+		if isClosed(cfg.Producers[i].Arrivals) {
+			return nil, fmt.Errorf("producer %d: arrivals: %s has no instants before there are answers", i, cfg.Producers[i].Arrivals)
+		}
 		p := newProducer(cfg, i, streams)
 		for {
 			at, ok := p.next(cfg)
@@ -62,14 +65,33 @@ func Sends(cfg *Config, replication, most int) ([]Send, error) {
 			}
 			arrive := at
 			if !cfg.Recorded {
-				p.arrived = max(p.arrived, at+p.network.draw())
-				arrive = p.arrived
+				p.links[0].arrived = max(p.links[0].arrived, at+p.network.draw())
+				arrive = p.links[0].arrived
 			}
 			sends = append(sends, Send{at, arrive, int64(p.body.draw()), int32(i)})
 		}
 	}
 	slices.SortStableFunc(sends, func(a, b Send) int { return cmp.Compare(a.Arrive, b.Arrive) })
 	return sends, nil
+}
+
+// NotLive says, key by key, what of a producer a live run, which makes each
+// send once and at its time, whatever the answers, can't do.
+func (s *Producer) NotLive(cfg *Config) (faults []string) {
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Sprintf(format, args...))
+		}
+	}
+	client, err := TraitsOf(s.release(cfg))
+	refuse(isClosed(s.Arrivals), "arrivals: a live run waits for no answer before it sends, got %s", s.Arrivals)
+	refuse(s.Mode != SendSync, "mode: a live run sends synchronously")
+	refuse(s.Batch > 1, "batch: a live run sends one message at a time, got %d", s.Batch)
+	refuse(s.Handler != HandlerRethrow, "handler: a live run sends nothing again")
+	refuse(err == nil && !s.Ordered && s.RetryTimesWhenSendFailed > 0 && (client.SystemBusyRetried || client.TimeoutPerAttempt),
+		"retryTimesWhenSendFailed: a client of release %s sends again after %s, and a live run doesn't: want 0, got %d",
+		client.Release, map[bool]string{true: "a timeout", false: "SYSTEM_BUSY"}[client.TimeoutPerAttempt], s.RetryTimesWhenSendFailed)
+	return faults
 }
 
 // Stalls are those of one place, append or sweep, as what begins there meets
@@ -140,6 +162,7 @@ func NewLedger(cfg *Config, replication int, obs Observer) (*Ledger, error) {
 	c.producers = make([]producer, len(cfg.Producers))
 	for i := range c.producers {
 		c.producers[i].spec = &cfg.Producers[i]
+		c.producers[i].attempts = 1
 	}
 	return &Ledger{c: c}, nil
 }
@@ -160,7 +183,8 @@ func (l *Ledger) Settle(a *Attempt, producer int32, status PutStatus, at sim.Tim
 	l.c.books.arrived++
 	l.c.books.open++
 	entry := l.c.attempts.at(a.Seq)
-	entry.Attempt, entry.producer, entry.status = *a, producer, status
+	entry.Attempt, entry.Producer, entry.status = *a, producer, status
+	entry.deadline = l.c.producers[producer].patience(a.Send)
 	l.c.answer(entry, a.Outcome, a.Code)
 	return nil
 }

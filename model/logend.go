@@ -31,3 +31,8 @@ func (c *Config) recordLength(body int64) int64 {
 	}
 	return recordFixed + c.Store.TopicLength + c.Store.PropertiesLength + body
 }
+
+// recordsLength is that of all records of a send.
+func (b *broker) recordsLength(a *attempt) int64 {
+	return b.producers[a.Producer].batch()*b.cfg.recordLength(0) + a.Body
+}

@@ -58,7 +58,7 @@ const (
 
 // newModelStore returns the modelled store of a configuration, nil where an
 // append is one draw.
-func newModelStore(cfg *Config, traits *Traits, streams sim.Streams) *modelStore {
+func newModelStore(cfg *Config, traits *Traits, broker int, streams sim.Streams) *modelStore {
 	c := &cfg.Store
 	if c.Profile == nil && c.PageCache == nil {
 		return nil
@@ -98,7 +98,7 @@ func newModelStore(cfg *Config, traits *Traits, streams sim.Streams) *modelStore
 	}
 	s.flush.takes = newSampler(flushTakes, streams.Stream("flush"))
 	if c.PageCache != nil {
-		s.cache = newPageCache(cfg, streams)
+		s.cache = newPageCache(cfg, broker, streams)
 		s.flush.cache = s.cache
 	}
 	return s

@@ -72,7 +72,7 @@ func newTestStore(t testing.TB, cfg *Config) *testStore {
 		t.Fatal(err)
 	}
 	size := int64(cfg.Broker.MappedFileSizeCommitLog)
-	return &testStore{modelStore: newModelStore(cfg, &traits, sim.Streams{Seed: cfg.Seed}), cfg: cfg, log: logEnd{fileSize: size, fileEnd: size}}
+	return &testStore{modelStore: newModelStore(cfg, &traits, 0, sim.Streams{Seed: cfg.Seed}), cfg: cfg, log: logEnd{fileSize: size, fileEnd: size}}
 }
 
 // begin is the append of a body; the next file is always there.

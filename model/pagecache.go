@@ -58,12 +58,13 @@ const expireMost = 10_000
 
 // Neighbour is another program that writes to the same disk, in bursts.
 type Neighbour struct {
-	Name  string
-	At    sim.Time     // of the first burst; Absent: drawn from Every
-	Every variate.Dist // ns from one beginning to the next; nil: one burst
-	For   variate.Dist // ns, length of a burst
-	Rate  int64        // bytes per second of all its tasks together, unless they are throttled
-	Tasks int
+	Name   string
+	Broker int          // which of the route's, from 0: it writes to that one's disk
+	At     sim.Time     // of the first burst; Absent: drawn from Every
+	Every  variate.Dist // ns from one beginning to the next; nil: one burst
+	For    variate.Dist // ns, length of a burst
+	Rate   int64        // bytes per second of all its tasks together, unless they are throttled
+	Tasks  int
 }
 
 func (n *Neighbour) check(bad func(format string, args ...any)) {
@@ -157,7 +158,7 @@ type neighbour struct {
 	nextOne int // task that acts then, if it is none of the two
 }
 
-func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
+func newPageCache(cfg *Config, broker int, streams sim.Streams) *pageCache {
 	k := cfg.Store.PageCache
 	c := &pageCache{
 		cfg:        k,
@@ -186,6 +187,9 @@ func newPageCache(cfg *Config, streams sim.Streams) *pageCache {
 	cpu := len(c.writers)
 	for i := range cfg.Neighbours {
 		spec := &cfg.Neighbours[i]
+		if spec.Broker != broker {
+			continue
+		}
 		n := neighbour{
 			spec:   spec,
 			every:  newSampler(spec.Every, streams.Stream("neighbour "+spec.Name+" every")),

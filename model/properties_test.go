@@ -55,15 +55,21 @@ func anyConfig(t *rapid.T) model.Config {
 			"trace(0ms, 0ms, 0ms, 1ms, 200ms, 200ms, 201ms, 999ms)", "trace(0ns)",
 		}).Draw(t, "arrivals")
 	})
+	cfg.Route = model.Route{Brokers: rapid.SampledFrom([]int{0, 1, 2, 3}).Draw(t, "brokers"), Queues: rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "queues")}
 	for i := range rapid.IntRange(1, 3).Draw(t, "producers") {
-		cfg.Producers = append(cfg.Producers, model.Producer{
+		p := model.Producer{
 			Name: fmt.Sprint("p", i), Arrivals: arrivals(process.Draw(t, "process")), Body: size("uniform(min=1B, max=5MiB)"),
 			Timeout: sim.Time(rapid.IntRange(1, 3000).Draw(t, "timeout ms")) * ms,
-		})
+		}
+		if rapid.Bool().Draw(t, "own client") {
+			anyClient(t, &p)
+		}
+		cfg.Producers = append(cfg.Producers, p)
 	}
 	cfg.Stalls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Stall {
 		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess}).Draw(t, "where"),
-			At: sim.Time(rapid.IntRange(0, 2000).Draw(t, "at ms")) * ms, Until: model.Absent}
+			Broker: rapid.IntRange(0, max(1, cfg.Route.Brokers)-1).Draw(t, "broker"),
+			At:     sim.Time(rapid.IntRange(0, 2000).Draw(t, "at ms")) * ms, Until: model.Absent}
 		switch length := sim.Time(rapid.IntRange(1, 1500).Draw(t, "length ms")) * ms; rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
 			s.Until = s.At + length
@@ -86,6 +92,27 @@ func anyConfig(t *rapid.T) model.Config {
 		}
 	}
 	return cfg
+}
+
+// anyClient has a producer send in any way.
+func anyClient(t *rapid.T, p *model.Producer) {
+	p.Release = rapid.SampledFrom(append(model.Releases(), "")).Draw(t, "client")
+	p.Mode = rapid.SampledFrom([]model.SendMode{model.SendSync, model.SendAsync, model.SendOneway}).Draw(t, "mode")
+	p.RetryTimesWhenSendFailed = rapid.IntRange(0, 4).Draw(t, "retryTimesWhenSendFailed")
+	p.RetryTimesWhenSendAsyncFailed = rapid.IntRange(0, 4).Draw(t, "retryTimesWhenSendAsyncFailed")
+	p.RetryAnotherBrokerWhenNotStoreOK = rapid.Bool().Draw(t, "retryAnotherBrokerWhenNotStoreOK")
+	p.SendLatencyFaultEnable = rapid.Bool().Draw(t, "sendLatencyFaultEnable")
+	p.Batch = rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "batch")
+	p.NoWait = rapid.Bool().Draw(t, "no wait")
+	p.Ordered = rapid.IntRange(0, 3).Draw(t, "ordered") == 0
+	p.Timeout = rapid.SampledFrom([]sim.Time{0, p.Timeout, 50 * ms}).Draw(t, "timeout")
+	if p.Handler = rapid.SampledFrom([]model.Handler{model.HandlerRethrow, model.HandlerResend, model.HandlerBak}).Draw(t, "handler"); p.Handler != model.HandlerRethrow {
+		p.Resends = rapid.IntRange(0, 4).Draw(t, "resends")
+		p.Backoff = dist(rapid.SampledFrom([]string{"0ms", "exponential(mean=100ms)", "300ms"}).Draw(t, "backoff"))
+	}
+	if rapid.IntRange(0, 2).Draw(t, "closed") == 0 {
+		p.Arrivals = arrivals(rapid.SampledFrom([]string{"closed(n=1, think=1ms)", "closed(n=20, think=exponential(mean=10ms))", "closed(n=3, think=500us)"}).Draw(t, "callers"))
+	}
 }
 
 // TestAnyRun: whatever is simulated, the books hold, what happened to a send
@@ -172,9 +199,25 @@ func checkRows(t *rapid.T, cfg *model.Config, c *course) {
 			t.Fatalf("more in the queue than it holds: %+v", *a)
 		}
 	}
+	for b := range max(1, cfg.Route.Brokers) {
+		checkQueueAndLock(t, slices.DeleteFunc(slices.Clone(c.rows), func(a model.Attempt) bool { return int(a.Broker) != b }))
+	}
+	if cfg.Route.Brokers > 1 { // whose sweeps they are is not told
+		return
+	}
+	// Sweeps: numbered, one after the other, at their nominal time or later.
+	for i, s := range c.sweeps {
+		if s.N != int64(i+1) || s.Start < s.Nominal || s.End < s.Start || i > 0 && (s.Nominal != c.sweeps[i-1].Nominal+model.SweepPeriod || s.Start < c.sweeps[i-1].End) {
+			t.Fatalf("sweep %d: %+v", i, s)
+		}
+	}
+}
+
+// checkQueueAndLock is of the attempts at one broker.
+func checkQueueAndLock(t *rapid.T, rows []model.Attempt) {
 	// First in, first out: in order of queueing, they leave in order.
 	var queued []model.Attempt
-	for _, a := range c.rows {
+	for _, a := range rows {
 		if a.Deq != model.Absent || a.Clean != model.Absent {
 			queued = append(queued, a)
 		}
@@ -189,7 +232,7 @@ func checkRows(t *rapid.T, cfg *model.Config, c *course) {
 		}
 	}
 	// The put lock is one holder's at a time.
-	held := slices.DeleteFunc(slices.Clone(c.rows), func(a model.Attempt) bool { return a.Unlock == model.Absent })
+	held := slices.DeleteFunc(rows, func(a model.Attempt) bool { return a.Unlock == model.Absent })
 	slices.SortFunc(held, func(a, b model.Attempt) int {
 		return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.Unlock, b.Unlock))
 	})
@@ -198,37 +241,86 @@ func checkRows(t *rapid.T, cfg *model.Config, c *course) {
 			t.Fatalf("two holders of the lock:\n%+v\n%+v", held[i-1], held[i])
 		}
 	}
-	// Sweeps: numbered, one after the other, at their nominal time or later.
-	for i, s := range c.sweeps {
-		if s.N != int64(i+1) || s.Start < s.Nominal || s.End < s.Start || i > 0 && (s.Nominal != c.sweeps[i-1].Nominal+model.SweepPeriod || s.Start < c.sweeps[i-1].End) {
-			t.Fatalf("sweep %d: %+v", i, s)
-		}
-	}
+}
+
+// sent is what became of one message, read off its attempts.
+type sent struct {
+	begun            sim.Time
+	attempts, stores int
+	told, unsure     bool
 }
 
 func checkCounts(t *rapid.T, cfg *model.Config, c *course) {
-	var offered, stored, late, lateStored int64
-	for _, a := range c.rows {
-		if a.Send < cfg.Warmup {
+	var attempts, late, again, copies int64
+	messages := map[[2]int64]*sent{}
+	for i := range c.rows {
+		a := &c.rows[i]
+		p := &cfg.Producers[a.Producer]
+		key := [2]int64{int64(a.Producer), a.Message}
+		m := messages[key]
+		if m == nil {
+			m = &sent{begun: sim.Never}
+			messages[key] = m
+		}
+		m.begun = min(m.begun, a.Send)
+		m.attempts++
+		oneway := p.Mode == model.SendOneway
+		if a.Unlock != model.Absent {
+			m.stores++
+			copies++
+		}
+		m.told = m.told || oneway || !a.Outcome.Rejected() && a.Outcome != model.Other && !a.ClientTimedOut
+		m.unsure = m.unsure || oneway || a.ClientTimedOut
+		if a.Send >= cfg.Warmup {
+			attempts++
+			if a.ClientTimedOut {
+				late++
+			}
+		}
+	}
+	var want model.MessageCounts
+	for key, m := range messages {
+		p := &cfg.Producers[key[0]]
+		if most := (1 + max(p.RetryTimesWhenSendFailed, p.RetryTimesWhenSendAsyncFailed)) * (1 + p.Resends); m.attempts > most {
+			t.Fatalf("%d attempts of a message, want at most %d", m.attempts, most)
+		}
+		again += int64(m.attempts - 1)
+		if m.begun < cfg.Warmup {
 			continue
 		}
-		offered++
-		switch isStored := a.Unlock != model.Absent; {
-		case a.ClientTimedOut && isStored:
-			lateStored++
-		case a.ClientTimedOut:
-			late++
-		case isStored:
-			stored++
+		n := int64(max(1, p.Batch))
+		want.Offered += n
+		switch {
+		case m.stores > 1:
+			want.StoredMoreThanOnce += n
+		case m.stores == 1 && m.told:
+			want.StoredOnce += n
+		case m.stores == 1:
+			want.StoredThoughtFailed += n
+		case m.unsure:
+			want.NotStoredUnknown += n
+		default:
+			want.NotStoredKnown += n
 		}
 	}
 	r := c.result
-	want := model.MessageCounts{Offered: offered, StoredOnce: stored, NotStoredUnknown: late, StoredThoughtFailed: lateStored, NotStoredKnown: offered - stored - late - lateStored}
 	if r.Messages != want {
 		t.Fatalf("messages: got %+v, want %+v", r.Messages, want)
 	}
-	if r.Attempts.Sent != offered || r.Attempts.ClientTimeout != late+lateStored || r.Attempts.Success != stored {
-		t.Fatalf("attempts: got %+v of %d", r.Attempts, offered)
+	if r.Attempts.Sent != attempts || r.Attempts.ClientTimeout != late {
+		t.Fatalf("attempts: got %+v, want %d of which %d timed out", r.Attempts, attempts, late)
+	}
+	if cfg.Warmup == 0 && r.Retries+r.Resends != again || r.Retries+r.Resends > again {
+		t.Fatalf("%d retries and %d resends of %d attempts that are not a message's first", r.Retries, r.Resends, again)
+	}
+	if n := len(r.Brokers); n > 0 {
+		var sum int64
+		for _, b := range r.Brokers {
+			sum += b.Sent
+		}
+		if sum != attempts || n != cfg.Route.Brokers {
+			t.Fatalf("%d attempts at %d brokers, want %d at %d", sum, n, attempts, cfg.Route.Brokers)
+		}
 	}
 	for _, q := range r.Queues {
 		if q.Arrived != q.Served+q.TimeoutCleanQueue+q.Overload {

@@ -9,7 +9,7 @@ import (
 
 // Traits are the ways in which a release behaves, as data: every difference
 // between releases that the model knows stands in the table below and nowhere
-// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §7.2, §9.1, §12).
+// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §7.2, §9, §12).
 type Traits struct {
 	Release string
 
@@ -30,12 +30,20 @@ type Traits struct {
 	LimitsBodyOnly       bool   // maxMessageSize bounds the body, not the record
 	SystemBusyRetried    bool   // by this release's client
 	TimeoutPerAttempt    bool   // client: sendMsgTimeout is per attempt, not per call
+	AsyncRetryUntimed    bool   // client, <= 4.6.1: an asynchronous send that timed out is sent again with timeout 0; since, nothing of its time is left
 	CallbacksInSend      bool   // 4.7.1 - 4.9.2: response callbacks sit in the send queue
 	EndTransactionInSend bool   // <= 4.3.0: END_TRANSACTION shares the send queue
 	PipelinedPut         bool   // >= 4.7.0: the send worker doesn't wait for flush and replica
 	ReplicaNeedsInSync   bool   // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
 	MappedFileKeys       bool   // >= 4.5.2: mapedFile... keys are spelt mappedFile...
 	PutWakesFlush        bool   // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
+
+	// The client's latency fault table (MQFaultStrategy, LatencyFaultToleranceImpl).
+	FaultRule           FaultRule
+	FaultLatencyMaxMs   [7]int64 // latencyMax
+	FaultNotAvailableMs [7]int64 // notAvailableDuration
+	FaultIsolationMs    int64    // the latency that a failure stands for
+	ErrorIsUnreachable  bool     // an error response makes the broker unreachable too
 
 	// Defaults that moved.
 	SendThreadsByCores bool // sendMessageThreadPoolNums = min(cores, 4) since 4.9.1
@@ -114,6 +122,10 @@ var changes = []change{
 		t.UnavailableRemark = unavailableOld
 		t.AdminCapacity = math.MaxInt32 // LinkedBlockingQueue without a capacity
 		t.TimeoutPerAttempt = true
+		t.AsyncRetryUntimed = true
+		t.FaultLatencyMaxMs = [7]int64{50, 100, 550, 1000, 2000, 3000, 15000}
+		t.FaultNotAvailableMs = [7]int64{0, 0, 30_000, 60_000, 120_000, 180_000, 600_000}
+		t.FaultIsolationMs = 30_000
 		t.EndTransactionInSend = true
 		t.PutWakesFlush = true
 	}},
@@ -127,9 +139,9 @@ var changes = []change{
 		t.EndTransactionInSend = false
 	}},
 	{"4.5.2", func(t *Traits) { t.MappedFileKeys = true }},
-	{"4.7.0", func(t *Traits) { t.BusyCheckFirst = true; t.PipelinedPut = true }},
+	{"4.7.0", func(t *Traits) { t.BusyCheckFirst = true; t.PipelinedPut = true; t.AsyncRetryUntimed = false }},
 	{"4.7.1", func(t *Traits) { t.CallbacksInSend = true }},
-	{"4.8.0", func(t *Traits) { t.UnavailableRemark = unavailableNew }},
+	{"4.8.0", func(t *Traits) { t.UnavailableRemark = unavailableNew; t.FaultRule = FaultAvailable }},
 	{"4.9.1", func(t *Traits) {
 		t.SendThreadsByCores = true
 		t.ReentrantDefault = true
@@ -147,6 +159,14 @@ var changes = []change{
 		t.MendedStatusNames = true
 		t.AckThreads = 3
 		t.AdminCapacity = 10000
+	}},
+	{"5.1.1", func(t *Traits) { t.FaultRule = FaultElsewhere }},
+	{"5.1.4", func(t *Traits) {
+		t.FaultRule = FaultReachable
+		t.FaultLatencyMaxMs = [7]int64{50, 100, 550, 1800, 3000, 5000, 15000}
+		t.FaultNotAvailableMs = [7]int64{0, 0, 2000, 5000, 6000, 10_000, 30_000}
+		t.FaultIsolationMs = 10_000
+		t.ErrorIsUnreachable = true
 	}},
 	{"5.3.0", func(t *Traits) {
 		t.Swept = []SweptQueue{SendQueue, PullQueue, LitePullQueue, HeartbeatQueue, EndTransactionQueue, AckQueue, AdminBrokerQueue}

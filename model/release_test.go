@@ -42,6 +42,8 @@ func TestTraits(t *testing.T) {
 		swept4 = "[send pull heartbeat endTransaction]"
 		swept6 = "[send pull litePull heartbeat endTransaction ack]"
 	)
+	latencyOld, latencyNew := [7]int64{50, 100, 550, 1000, 2000, 3000, 15000}, [7]int64{50, 100, 550, 1800, 3000, 5000, 15000}
+	awayOld, awayNew := [7]int64{0, 0, 30000, 60000, 120000, 180000, 600000}, [7]int64{0, 0, 2000, 5000, 6000, 10000, 30000}
 	for _, row := range []struct {
 		trait, source string
 		of            func(model.Traits) any
@@ -57,6 +59,16 @@ func TestTraits(t *testing.T) {
 		{"body alone is bounded", "CommitLog, MessageExtEncoder (facts §10.5)", func(t model.Traits) any { return t.LimitsBodyOnly }, []any{false, false, false, true, true, true}},
 		{"SYSTEM_BUSY retried", "DefaultMQProducerImpl.sendDefaultImpl (facts §9.1)", func(t model.Traits) any { return t.SystemBusyRetried }, []any{false, false, false, false, false, true}},
 		{"timeout per attempt", "sendDefaultImpl (facts §9.1)", func(t model.Traits) any { return t.TimeoutPerAttempt }, []any{true, false, false, false, false, false}},
+		{"asynchronous retry without time", "onExceptionImpl (facts §9.3)", func(t model.Traits) any { return t.AsyncRetryUntimed }, []any{true, true, false, false, false, false}},
+		{"queue with the fault table", "MQFaultStrategy.selectOneMessageQueue (facts §9.4)", func(t model.Traits) any { return t.FaultRule },
+			[]any{model.FaultSticks, model.FaultSticks, model.FaultSticks, model.FaultAvailable, model.FaultReachable, model.FaultReachable}},
+		{"latencyMax", "MQFaultStrategy (facts §9.5)", func(t model.Traits) any { return t.FaultLatencyMaxMs },
+			[]any{latencyOld, latencyOld, latencyOld, latencyOld, latencyNew, latencyNew}},
+		{"notAvailableDuration", "MQFaultStrategy (facts §9.5)", func(t model.Traits) any { return t.FaultNotAvailableMs },
+			[]any{awayOld, awayOld, awayOld, awayOld, awayNew, awayNew}},
+		{"latency of an isolated broker", "MQFaultStrategy.updateFaultItem (facts §9.5)", func(t model.Traits) any { return t.FaultIsolationMs },
+			[]any{int64(30000), int64(30000), int64(30000), int64(30000), int64(10000), int64(10000)}},
+		{"error makes unreachable", "DefaultMQProducerImpl.sendDefaultImpl (facts §9.5)", func(t model.Traits) any { return t.ErrorIsUnreachable }, []any{false, false, false, false, true, true}},
 		{"callbacks in the send queue", "SendMessageProcessor.asyncProcessRequest (facts §5.3)", func(t model.Traits) any { return t.CallbacksInSend }, []any{false, false, true, false, false, false}},
 		{"END_TRANSACTION in the send queue", "BrokerController.registerProcessor (facts §1.4, §5.1)", func(t model.Traits) any { return t.EndTransactionInSend }, []any{true, false, false, false, false, false}},
 		{"worker free while flushing", "CommitLog.asyncPutMessage (facts §5.3, §6.1)", func(t model.Traits) any { return t.PipelinedPut }, []any{false, false, true, true, true, true}},
@@ -114,6 +126,13 @@ func TestTraitsSince(t *testing.T) {
 		{"body alone is bounded", "facts §10.5", func(t model.Traits) bool { return t.LimitsBodyOnly }, "4.9.4", ""},
 		{"SYSTEM_BUSY retried", "facts §9.1", func(t model.Traits) bool { return t.SystemBusyRetried }, "5.3.0", ""},
 		{"timeout per attempt", "facts §9.1", func(t model.Traits) bool { return t.TimeoutPerAttempt }, "4.0.0-incubating", "4.3.0"},
+		{"asynchronous retry without time", "facts §9.3", func(t model.Traits) bool { return t.AsyncRetryUntimed }, "4.0.0-incubating", "4.7.0"},
+		{"retry sticks to the failing broker", "facts §9.4", func(t model.Traits) bool { return t.FaultRule == model.FaultSticks }, "4.0.0-incubating", "4.8.0"},
+		{"first available broker", "facts §9.4", func(t model.Traits) bool { return t.FaultRule == model.FaultAvailable }, "4.8.0", "5.1.1"},
+		{"available elsewhere", "facts §9.4", func(t model.Traits) bool { return t.FaultRule == model.FaultElsewhere }, "5.1.1", "5.1.4"},
+		{"reachable elsewhere", "facts §9.4", func(t model.Traits) bool { return t.FaultRule == model.FaultReachable }, "5.1.4", ""},
+		{"short isolation", "facts §9.5", func(t model.Traits) bool { return t.FaultIsolationMs == 10_000 }, "5.1.4", ""},
+		{"error makes unreachable", "facts §9.5", func(t model.Traits) bool { return t.ErrorIsUnreachable }, "5.1.4", ""},
 		{"callbacks in the send queue", "facts §5.3", func(t model.Traits) bool { return t.CallbacksInSend }, "4.7.1", "4.9.3"},
 		{"END_TRANSACTION in the send queue", "facts §1.4", func(t model.Traits) bool { return t.EndTransactionInSend }, "4.0.0-incubating", "4.3.1"},
 		{"worker free while flushing", "facts §5.3", func(t model.Traits) bool { return t.PipelinedPut }, "4.7.0", ""},
@@ -305,9 +324,6 @@ func TestUnsupported(t *testing.T) {
 		}
 		if i >= slices.Index(tags, "5.0.0") {
 			want = append(want, "dumps all thread stacks")
-		}
-		if i >= slices.Index(tags, "5.3.0") {
-			want = append(want, "sends again")
 		}
 		got := traits.Unsupported()
 		if len(got) != len(want) {

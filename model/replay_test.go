@@ -116,6 +116,7 @@ func TestReplayOfOwnRequests(t *testing.T) {
 				// What a recording doesn't tell: when it was sent, by whom, and so
 				// how large it was and what its producer thought.
 				replayed[i].Send, replayed[i].Body, replayed[i].ClientTimedOut = rows[i].Send, rows[i].Body, rows[i].ClientTimedOut
+				replayed[i].Producer, replayed[i].Message = rows[i].Producer, rows[i].Message
 				if rows[i] != replayed[i] {
 					t.Fatalf("request %d of %d (-run +replay):\n%s", i, n, cmp.Diff(rows[i], replayed[i]))
 				}

@@ -23,7 +23,11 @@ type Result struct {
 	ErrorsTotal    int64           `json:"errors_total"`       // of replication 1
 	Thresholds     []ThresholdMark `json:"thresholds"`
 	Warnings       []string        `json:"warnings"`
-	Queues         []LoadCounts    `json:"queues,omitempty"` // the other swept queues, where a scenario loads them
+	Queues         []LoadCounts    `json:"queues,omitempty"`     // the other swept queues, where a scenario loads them
+	Retries        int64           `json:"retries,omitempty"`    // attempts after the first of their call, by the client
+	Resends        int64           `json:"resends,omitempty"`    // calls made again by the application's handler
+	Inversions     int64           `json:"inversions,omitempty"` // stored behind a later message of the same producer and queue
+	Brokers        []AttemptCounts `json:"brokers,omitempty"`    // attempts at each, where the route has several
 }
 
 // ScenarioRef names the scenario a result came from.
@@ -32,7 +36,12 @@ type ScenarioRef struct {
 	Hash string `json:"hash"` // of the scenario's text and overrides
 }
 
-// MessageCounts are the fates of messages; they add up to Offered.
+// MessageCounts are the fates of messages; they add up to Offered. A message is
+// what an application wants stored: one call of send with its attempts, and the
+// calls that a handler makes for it again; a batch counts as all that it holds.
+//
+// Stored once means that the producer knows it; by an answer, or by having sent
+// it one-way. Not stored is known if every attempt was answered.
 type MessageCounts struct {
 	Offered             int64 `json:"offered"`
 	StoredOnce          int64 `json:"stored_once"`
@@ -42,8 +51,9 @@ type MessageCounts struct {
 	StoredThoughtFailed int64 `json:"stored_thought_failed"`
 }
 
-// AttemptCounts are the outcomes of attempts as their producers saw them;
-// they add up to Sent.
+// AttemptCounts are the outcomes of attempts as their producers saw them, or of
+// one-way ones, of which they see nothing, as the broker did; they add up to
+// Sent.
 type AttemptCounts struct {
 	Sent              int64 `json:"sent"`
 	Success           int64 `json:"success"`

@@ -155,7 +155,7 @@ func (b *broker) thawed(kind sim.Kind) sim.Time {
 	case evSweep, evSweepNext:
 		b.sweeper.catchesUp = true
 		return b.frozen + b.thaw.sweeper
-	case evArrive, evOffer, evLoadArrive:
+	case evArrive, evReach, evOffer, evLoadArrive:
 		return b.frozen + b.thaw.codec
 	default:
 		return b.frozen + b.thaw.threads.draw()

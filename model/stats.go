@@ -19,6 +19,10 @@ type Stats struct {
 	// ErrorsTotal counts all answers with another code than SUCCESS.
 	ErrorsTotal int64
 	Loads       []LoadCounts
+	Retries     int64           // attempts after the first of their call
+	Resends     int64           // calls that a handler made again
+	Inversions  int64           // sends stored behind a later one of their producer, in one queue
+	Brokers     []AttemptCounts // of each broker, if there are several
 }
 
 // Sample is a distribution and what its intervals need.
@@ -35,24 +39,10 @@ func (s *Sample) add(v int64) {
 }
 
 func (s *Stats) add(a *attempt) {
-	m, n := &s.Messages, &s.Attempts
-	m.Offered++
-	n.Sent++
 	class := a.class()
-	*n.of(class)++
+	s.Attempts.add(class)
 	s.Outcomes.add(class)
-	stored := a.stored()
-	switch {
-	case stored && class == classClientTimeout:
-		m.StoredThoughtFailed++
-	case stored:
-		m.StoredOnce++
-	case class == classClientTimeout:
-		m.NotStoredUnknown++ // a timeout doesn't say whether it was stored
-	default:
-		m.NotStoredKnown++
-	}
-	if class == classSuccess {
+	if class == classSuccess && a.Resp != Absent {
 		s.Latency.add(int64(a.Resp - a.Send))
 	}
 	if a.Deq != Absent {
@@ -61,6 +51,30 @@ func (s *Stats) add(a *attempt) {
 	if a.Clean != Absent {
 		s.Period.add(a.PeriodMs)
 	}
+}
+
+// add enters n messages of one fate: how often they were stored, whether their
+// producer was told that they were sent, and whether it is left unsure. A
+// timeout doesn't say whether the message was stored.
+func (m *MessageCounts) add(stores int32, told, unsure bool, n int64) {
+	m.Offered += n
+	switch {
+	case stores > 1:
+		m.StoredMoreThanOnce += n
+	case stores == 1 && told:
+		m.StoredOnce += n
+	case stores == 1:
+		m.StoredThoughtFailed += n
+	case unsure:
+		m.NotStoredUnknown += n
+	default:
+		m.NotStoredKnown += n
+	}
+}
+
+func (n *AttemptCounts) add(c AttemptClass) {
+	n.Sent++
+	*n.of(c)++
 }
 
 func (s *Stats) check() error {

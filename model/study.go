@@ -23,6 +23,10 @@ type Study struct {
 	first       *Stats // the only one, while there is one
 	classes     [][AttemptClasses]int64
 	loads       []LoadCounts
+	retries     int64
+	resends     int64
+	inversions  int64
+	brokers     []AttemptCounts
 	errors      []ErrorLine
 	errorsTotal int64
 	fingerprint sim.Fingerprint
@@ -66,6 +70,15 @@ func (s *Study) Add(c *Cluster) {
 		}
 		s.loads[i].merge(l)
 	}
+	s.retries += stats.Retries
+	s.resends += stats.Resends
+	s.inversions += stats.Inversions
+	for i, n := range stats.Brokers {
+		if i == len(s.brokers) {
+			s.brokers = append(s.brokers, AttemptCounts{})
+		}
+		s.brokers[i].merge(n)
+	}
 	s.ns += float64(min(c.Now(), c.cfg.Duration))
 	if s.n == 1 {
 		s.first = stats
@@ -107,6 +120,10 @@ func (s *Study) Result() *Result {
 		Thresholds:     []ThresholdMark{},
 		Warnings:       []string{},
 		Queues:         s.loads,
+		Retries:        s.retries,
+		Resends:        s.resends,
+		Inversions:     s.inversions,
+		Brokers:        s.brokers,
 	}
 	return r
 }

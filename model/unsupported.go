@@ -10,8 +10,5 @@ func (t *Traits) Unsupported() []string {
 	if t.SweepDumpsStacks {
 		out = append(out, "release "+t.Release+" dumps all thread stacks on the sweeper thread after a timeout, at most once in 15 s: not simulated yet")
 	}
-	if t.SystemBusyRetried {
-		out = append(out, "a client of release "+t.Release+" sends again what was answered with SYSTEM_BUSY: not simulated yet, every message is sent once")
-	}
 	return out
 }

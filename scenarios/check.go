@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"path"
@@ -31,11 +30,6 @@ const (
 	coresDefault = 4
 )
 
-const (
-	bodyDefault    = "constant(1KiB)"
-	timeoutDefault = 3 * sim.Second // DefaultMQProducer.sendMsgTimeout
-)
-
 // config checks a document and turns it into a Config. What it returns is of
 // use only if no fault was kept.
 func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
@@ -54,6 +48,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	if root.child("seed") == nil {
 		c.Seed = 1
 	}
+	c.Route = model.Route{Brokers: int(doc.Route.Brokers), Queues: int(doc.Route.Queues)}
 	if c.Machine.Cores == 0 {
 		c.Machine.Cores = coresDefault
 	}
@@ -78,8 +73,12 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
 	c.Producers = d.producers(doc.Producer, c.Broker.Release)
+	d.onRoute(&c, doc)
 	for i := range doc.Load {
 		l := &doc.Load[i]
+		if _, ok := l.Arrivals.v.(variate.Closed); ok {
+			d.inside(l.Arrivals.node, 0, "want an open workload such as poisson(rate=43/s), got %s", l.Arrivals.v)
+		}
 		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v})
 		d.within(l.Service, serviceMost)
 		d.loadQueue(l, c.Broker.Release)
@@ -179,7 +178,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		return nil
 	}
 	if n := t.node.child("file"); n != nil {
-		for _, other := range []string{"where", "at", "every", "for", "until"} {
+		for _, other := range []string{"where", "broker", "at", "every", "for", "until"} {
 			if o := t.node.child(other); o != nil {
 				d.atKey(o, `want either "file", which says where and when, or %q`, other)
 			}
@@ -197,7 +196,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		}
 		return stalls
 	}
-	s := model.Stall{At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent)}
+	s := model.Stall{Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent)}
 	if n := t.node.child("where"); n == nil {
 		d.atKey(t.node, `the key "where" is missing`)
 	} else if t.Where != "" {
@@ -242,85 +241,6 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 // stallWheres are what can stall; the keys follow model.StallWhere.String.
 var stallWheres = map[string]model.StallWhere{
 	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess,
-}
-
-func (d *decoder) producers(tables []producerTable, release string) []model.Producer {
-	var out []model.Producer
-	named := map[string]bool{}
-	for i := range tables {
-		t := &tables[i]
-		if t.node == nil {
-			continue
-		}
-		p := model.Producer{Name: t.Name, Arrivals: t.Arrivals.v, Release: release, Timeout: t.Timeout.or(timeoutDefault)}
-		if p.Name == "" {
-			p.Name = fmt.Sprintf("producer-%d", i)
-		}
-		if named[p.Name] {
-			d.atKey(t.node, "the name %q is taken by another producer", clip(p.Name))
-		}
-		named[p.Name] = true
-		if n := t.node.child("release"); n != nil && t.Release != "" {
-			p.Release = d.release(n, t.Release)
-		}
-		d.span(t.Timeout, 1, durationMost+1)
-		p.Body = d.bodies(t)
-		out = append(out, p)
-	}
-	return out
-}
-
-// bodies is the distribution of a producer's body sizes.
-func (d *decoder) bodies(t *producerTable) variate.Dist {
-	n := t.node.child("bodies")
-	if n == nil {
-		if t.Body.node == nil {
-			return variate.Must(variate.ParseDist(bodyDefault, variate.Bytes))
-		}
-		d.body(t.Body)
-		return t.Body.v
-	}
-	if t.Body.node != nil {
-		d.atKey(t.Body.node, `want either "body" or "bodies", got both`)
-	}
-	if !n.array || len(n.items) == 0 || len(t.Bodies) < len(n.items) { // as was said
-		return nil
-	}
-	sum, shared, whole := 0.0, true, true // whether shares, and all, are well
-	var parts []string
-	for i := range t.Bodies {
-		b := &t.Bodies[i]
-		d.body(b.Body)
-		if share := b.node.child("share"); share != nil && !(b.Share > 0 && b.Share <= 1) && !math.IsNaN(b.Share) {
-			d.atValue(share, "want more than 0 and at most 1, got %s", strconv.FormatFloat(b.Share, 'g', -1, 64))
-		}
-		shared = shared && b.Share > 0 && b.Share <= 1
-		whole = whole && shared && b.Body.v != nil
-		sum += b.Share
-		if whole {
-			parts = append(parts, strconv.FormatFloat(b.Share, 'g', -1, 64)+"*"+b.Body.v.String())
-		}
-	}
-	if shared && math.Abs(sum-1) > 1e-9 {
-		d.atKey(n, "want shares that add up to 1, got %s", strconv.FormatFloat(sum, 'g', 10, 64))
-		return nil
-	}
-	if !whole {
-		return nil
-	}
-	mix, err := variate.ParseDist("mixture("+strings.Join(parts, ", ")+")", variate.Bytes)
-	if err != nil {
-		d.atKey(n, "%s", firstLine(err.Error()))
-		return nil
-	}
-	return mix
-}
-
-// body checks the bounds of a body size.
-func (d *decoder) body(x dist) {
-	if x.v != nil && !(x.v.Mean() <= bodyMost) {
-		d.atValue(x.node, "want a mean of at most %d bytes, got %g", bodyMost, x.v.Mean())
-	}
 }
 
 // loadQueue checks that the release has the queue of a [[load]].

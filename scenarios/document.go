@@ -17,6 +17,7 @@ type document struct {
 	Seed      int64            `toml:"seed" min:"0" max:"9223372036854775807" jsonschema:"default=1" jsonschema_description:"Root of all random streams: same seed, same result."`
 	Duration  duration         `toml:"duration" need:"true" jsonschema_description:"Virtual time during which messages arrive; what is in the system then is served to its end. More than 0, at most 1000h."`
 	Warmup    duration         `toml:"warmup" jsonschema:"default=0s" jsonschema_description:"Observations before it are not counted in the statistics. Less than duration."`
+	Route     routeTable       `toml:"route" jsonschema_description:"The brokers that producers may choose from, all alike."`
 	Broker    brokerTable      `toml:"broker" jsonschema_description:"Keys of broker.conf, spelt as there. Durations are whole milliseconds, as RocketMQ has them."`
 	Machine   machineTable     `toml:"machine" jsonschema_description:"What the broker runs on."`
 	Costs     costsTable       `toml:"costs" jsonschema_description:"Processor times along the path of one send."`
@@ -26,6 +27,11 @@ type document struct {
 	Producer  []producerTable  `toml:"producer" need:"true" jsonschema_description:"Who sends."`
 	Load      []loadTable      `toml:"load" jsonschema_description:"Requests for the broker's other swept queues."`
 	Threshold []thresholdTable `toml:"threshold" jsonschema_description:"What must hold for the run to exit 0."`
+}
+
+type routeTable struct {
+	Brokers int64 `toml:"brokers" min:"1" max:"64" jsonschema:"default=1" jsonschema_description:"How many, each with a machine and a disk of its own; their numbers count from 0."`
+	Queues  int64 `toml:"queues" min:"1" max:"1024" jsonschema:"default=4" jsonschema_description:"Write queues of the topic on each."`
 }
 
 type machineTable struct {
@@ -80,32 +86,47 @@ type storeTable struct {
 
 type neighbourTable struct {
 	placed
-	Name  string   `toml:"name" jsonschema_description:"Absent: neighbour-0, neighbour-1, ..."`
-	At    duration `toml:"at" jsonschema_description:"When its first burst begins. Absent: after one every."`
-	Every dist     `toml:"every" unit:"time" jsonschema_description:"From the beginning of one burst to that of the next. Absent: one burst."`
-	For   dist     `toml:"for" need:"true" unit:"time" jsonschema_description:"How long a burst lasts."`
-	Rate  byteRate `toml:"rate" need:"true" jsonschema_description:"What all its tasks together write in a second, unless they are throttled."`
-	Tasks int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write."`
+	Name   string   `toml:"name" jsonschema_description:"Absent: neighbour-0, neighbour-1, ..."`
+	Broker int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Whose disk it writes to: the number of one of the route's brokers."`
+	At     duration `toml:"at" jsonschema_description:"When its first burst begins. Absent: after one every."`
+	Every  dist     `toml:"every" unit:"time" jsonschema_description:"From the beginning of one burst to that of the next. Absent: one burst."`
+	For    dist     `toml:"for" need:"true" unit:"time" jsonschema_description:"How long a burst lasts."`
+	Rate   byteRate `toml:"rate" need:"true" jsonschema_description:"What all its tasks together write in a second, unless they are throttled."`
+	Tasks  int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write."`
 }
 
 type stallTable struct {
 	placed
-	Where string   `toml:"where" one:"append,sweep,process,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process (a freeze, a collection)."`
-	At    duration `toml:"at" jsonschema_description:"When it begins; with every: when the first one does."`
-	Every dist     `toml:"every" unit:"time" jsonschema_description:"Time from one beginning to the next. Absent: once."`
-	For   dist     `toml:"for" unit:"time" jsonschema_description:"Its length, served in full by the first append (sweep, ...) that begins at or after its beginning."`
-	Until duration `toml:"until" jsonschema_description:"Makes it a window: an append (sweep, ...) that begins inside ends when the window ends."`
-	File  string   `toml:"file" jsonschema_description:"Recorded stalls instead: a CSV file with the columns kind,index,by_seq,start_ns,end_ns,window_start_ns,window_end_ns, beside the scenario file."`
+	Where  string   `toml:"where" one:"append,sweep,process,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process (a freeze, a collection)."`
+	Broker int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Where: the number of one of the route's brokers."`
+	At     duration `toml:"at" jsonschema_description:"When it begins; with every: when the first one does."`
+	Every  dist     `toml:"every" unit:"time" jsonschema_description:"Time from one beginning to the next. Absent: once."`
+	For    dist     `toml:"for" unit:"time" jsonschema_description:"Its length, served in full by the first append (sweep, ...) that begins at or after its beginning."`
+	Until  duration `toml:"until" jsonschema_description:"Makes it a window: an append (sweep, ...) that begins inside ends when the window ends."`
+	File   string   `toml:"file" jsonschema_description:"Recorded stalls instead: a CSV file with the columns kind,index,by_seq,start_ns,end_ns,window_start_ns,window_end_ns, beside the scenario file."`
 }
 
 type producerTable struct {
 	placed
 	Name     string      `toml:"name" jsonschema_description:"Absent: producer-0, producer-1, ..."`
-	Arrivals arrivals    `toml:"arrivals" need:"true" jsonschema_description:"When it sends, whatever the answers."`
+	Arrivals arrivals    `toml:"arrivals" need:"true" jsonschema_description:"When it sends, whatever the answers; or closed(n=..., think=...): n callers, each of which waits for its answer and thinks before it sends again."`
 	Body     dist        `toml:"body" unit:"bytes" jsonschema:"default=constant(1KiB)" jsonschema_description:"Size of a message body."`
 	Bodies   []bodyTable `toml:"bodies" jsonschema_description:"A mix of sizes instead of body; the shares add up to 1."`
 	Release  string      `toml:"release" jsonschema_description:"Release of the client. Absent: the broker's."`
-	Timeout  duration    `toml:"timeout" jsonschema:"default=3s" jsonschema_description:"sendMsgTimeout: when it gives up waiting for the answer."`
+	Timeout  duration    `toml:"timeout" jsonschema:"default=3s" jsonschema_description:"sendMsgTimeout: when it gives up waiting for the answer; of the whole call, or up to client 4.2.0 of each attempt."`
+
+	Mode                             string `toml:"mode" one:"sync,async,oneway" jsonschema:"enum=sync,enum=async,enum=oneway,default=sync" jsonschema_description:"How it sends. One-way: nobody hears of the outcome."`
+	RetryTimesWhenSendFailed         int64  `toml:"retryTimesWhenSendFailed" min:"0" max:"100" jsonschema:"default=2" jsonschema_description:"Synchronous attempts after the first, where the client's release retries."`
+	RetryTimesWhenSendAsyncFailed    int64  `toml:"retryTimesWhenSendAsyncFailed" min:"0" max:"100" jsonschema:"default=2" jsonschema_description:"Asynchronous attempts after the first, after a timeout and up to client 4.6.1 only."`
+	RetryAnotherBrokerWhenNotStoreOK bool   `toml:"retryAnotherBrokerWhenNotStoreOK" jsonschema:"default=false" jsonschema_description:"Whether FLUSH_DISK_TIMEOUT, FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE are retried too: the message is stored then, and is stored again."`
+	SendLatencyFaultEnable           bool   `toml:"sendLatencyFaultEnable" jsonschema:"default=false" jsonschema_description:"Whether it leaves brokers alone that were slow or failed, by the client release's rules."`
+	Batch                            int64  `toml:"batch" min:"1" max:"10000" jsonschema:"default=1" jsonschema_description:"Messages of one send; of more than 1, body is one message's."`
+	Wait                             bool   `toml:"wait" jsonschema:"default=true" jsonschema_description:"The messages' property WAIT (waitStoreMsgOK): whether the answer waits for flush and replica."`
+	Ordered                          bool   `toml:"ordered" jsonschema:"default=false" jsonschema_description:"Whether a MessageQueueSelector sends all to one queue; such a send is tried once."`
+
+	Handler string `toml:"handler" one:"rethrow,resend,bak" jsonschema:"enum=rethrow,enum=resend,enum=bak,default=rethrow" jsonschema_description:"What the application does when send has failed: give up, send again later, or to another topic on the same route."`
+	Backoff dist   `toml:"backoff" unit:"time" jsonschema:"default=constant(1s)" jsonschema_description:"resend and bak: how long it waits before it sends again."`
+	Resends int64  `toml:"resends" min:"1" max:"10000" jsonschema:"default=3" jsonschema_description:"resend and bak: how often, at most."`
 }
 
 type bodyTable struct {
@@ -198,7 +219,7 @@ func (dist) JSONSchema() *jsonschema.Schema {
 
 // JSONSchema describes an arrival process.
 func (arrivals) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Examples: []any{"poisson(rate=43/s)", "deterministic(rate=43/s)"}}
+	return &jsonschema.Schema{Type: "string", Examples: []any{"poisson(rate=43/s)", "deterministic(rate=43/s)", "closed(n=10, think=1s)"}}
 }
 
 // sizeForm is what variate.ParseBytes takes.

@@ -29,8 +29,8 @@ func (d *decoder) extent(c *model.Config, root *node) {
 		return
 	}
 	sends := 0.0
-	for _, p := range c.Producers {
-		sends += arriving(p.Arrivals, c.Duration)
+	for i := range c.Producers {
+		sends += sending(c, &c.Producers[i])
 	}
 	queued := math.Min(sends, float64(c.Broker.SendThreadPoolQueueCapacity))
 	all := sends
@@ -67,7 +67,7 @@ func (d *decoder) held(c *model.Config, at *node, sends float64) {
 		if p.Arrivals == nil {
 			continue
 		}
-		came += most(p.Arrivals, stay, c.Duration)
+		came += most(p.Arrivals, stay, c.Duration) * float64(1+retried(&p))
 		if c.Costs.Decode == nil || !(c.Costs.Decode.Mean() > 0) {
 			continue
 		}
@@ -118,6 +118,34 @@ func staying(c *model.Config, sends float64) sim.Time {
 	return sim.Time(math.Min(ns, float64(durationMost)))
 }
 
+// sending is about how many attempts a producer makes at most.
+func sending(c *model.Config, p *model.Producer) float64 {
+	n := arriving(p.Arrivals, c.Duration)
+	if closed, ok := p.Arrivals.(variate.Closed); ok && c.Costs.Network != nil {
+		call := closed.Think().Mean() + 2*c.Costs.Network.Mean() + turnMost
+		n = float64(closed.Callers()) * (1 + float64(c.Duration)/call)
+	}
+	return n * float64(1+retried(p)) * float64(1+p.Resends)
+}
+
+// retried is how often a producer's client tries again after an answer or a
+// timeout that is to be reckoned with.
+func retried(p *model.Producer) int {
+	traits, err := model.TraitsOf(p.Release)
+	switch {
+	case err != nil || p.Mode == model.SendOneway:
+		return 0
+	case p.Mode == model.SendAsync && traits.AsyncRetryUntimed:
+		return p.RetryTimesWhenSendAsyncFailed
+	case p.Mode == model.SendSync && (traits.SystemBusyRetried || traits.TimeoutPerAttempt):
+		return p.RetryTimesWhenSendFailed
+	}
+	return 0
+}
+
+// turnMost is what a client takes at least, in ns, before it calls again.
+const turnMost = 1e4
+
 // arriving is about how many arrive before an instant.
 func arriving(a variate.Arrivals, in sim.Time) float64 {
 	switch a := a.(type) {
@@ -127,6 +155,8 @@ func arriving(a variate.Arrivals, in sim.Time) float64 {
 		return max(0, a.Rate()*(in-a.Phase()).Seconds())
 	case variate.Trace:
 		return float64(before(a.Instants(), in))
+	case variate.Closed: // calls that take a millisecond
+		return float64(a.Callers()) * (1 + float64(in)/(a.Think().Mean()+1e6))
 	case variate.Piecewise:
 		n := 0.0
 		each(a.Segments(), in, func(rate float64, lasts sim.Time) { n += float64(rate * lasts.Seconds()) })
@@ -185,6 +215,9 @@ func most(a variate.Arrivals, stretch, in sim.Time) float64 {
 		}
 		return float64(n)
 	}
+	if closed, ok := a.(variate.Closed); ok {
+		return float64(closed.Callers())
+	}
 	n := peak(a) * min(stretch, in).Seconds()
 	if _, ok := a.(variate.MMPP); !ok {
 		n = min(n, arriving(a, in))
@@ -219,6 +252,8 @@ func backlog(a variate.Arrivals, decoded float64, in sim.Time) float64 {
 		if highest <= 1000 { // at one instant, or nearly
 			return 0
 		}
+	case variate.Closed: // the next ones wait for those before
+		return 0
 	default:
 		grow(a.Rate(), in)
 	}

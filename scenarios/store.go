@@ -169,7 +169,7 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 		if doc.Store.Kind != "pagecache" {
 			d.atKey(t.node, `goes with store.kind = "pagecache"`)
 		}
-		n := model.Neighbour{Name: t.Name, At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Rate: t.Rate.v, Tasks: max(1, int(t.Tasks))}
+		n := model.Neighbour{Name: t.Name, Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Rate: t.Rate.v, Tasks: max(1, int(t.Tasks))}
 		if n.Name == "" {
 			n.Name = fmt.Sprintf("neighbour-%d", i)
 		}

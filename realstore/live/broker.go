@@ -109,6 +109,14 @@ func Check(cfg *model.Config) error {
 	if len(cfg.Loads) > 0 {
 		faults = append(faults, errors.New("[[load]]: the other queues are not run live"))
 	}
+	if n := cfg.Route.Brokers; n > 1 {
+		faults = append(faults, fmt.Errorf("route.brokers: a live run has one broker, got %d", n))
+	}
+	for i := range cfg.Producers {
+		for _, what := range cfg.Producers[i].NotLive(cfg) {
+			faults = append(faults, fmt.Errorf("producer.%d.%s", i, what))
+		}
+	}
 	return errors.Join(faults...)
 }
 

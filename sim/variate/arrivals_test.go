@@ -324,3 +324,28 @@ func TestAccessors(t *testing.T) {
 		t.Errorf("phase: got %d, want 7", got)
 	}
 }
+
+// TestClosed: what is read is what is spelt, whatever the callers think.
+func TestClosed(t *testing.T) {
+	for _, tt := range []struct {
+		text    string
+		callers int
+		think   string
+		rate    float64
+	}{
+		{"closed(n=10, think=1s)", 10, "constant(1s)", 10},
+		{"closed(n=1, think=exponential(mean=20ms))", 1, "exponential(mean=20ms)", 50},
+		{"closed(n=100000, think=0s)", 100000, "constant(0s)", math.Inf(1)},
+	} {
+		a, err := ParseArrivals(tt.text)
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		c := a.(Closed)
+		if c.Callers() != tt.callers || c.Think().String() != tt.think || c.Rate() != tt.rate {
+			t.Errorf("%s: got %d callers who think %s, rate %v", tt.text, c.Callers(), c.Think(), c.Rate())
+		}
+		checkArrivalsRoundTrip(t, a)
+	}
+}

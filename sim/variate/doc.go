@@ -48,9 +48,9 @@
 //	piecewise(0s=43/s, 5s=400/s, 6s=43/s)        Poisson, the rate changing at instants
 //	trace("requests.csv")                        a [TraceFile], for the caller to resolve
 //	trace(1ms, 5ms, 5ms)                         the instants
+//	closed(n=10, think=exponential(mean=1s))     a [Closed], for the caller to drive
 //
-// Rates are per s, ms, us, m (or min) or h. closed(...) is refused: closed
-// workloads are not simulated yet.
+// Rates are per s, ms, us, m (or min) or h.
 //
 // # Faults
 //

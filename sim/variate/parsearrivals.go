@@ -1,6 +1,7 @@
 package variate
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -162,9 +163,27 @@ func (f *faults) trace(call *node) Arrivals {
 	return builtArrivals(p, a, err)
 }
 
+// closed reads the number of callers and their time to think, a distribution.
 func (f *faults) closed(call *node) Arrivals {
-	f.add(call.off, call.end, "closed workloads are not simulated yet, want an open one such as poisson(rate=43/s)")
-	return nil
+	p := f.parameters(call, "n", "think")
+	callers := p.number("n")
+	whole := callers == math.Trunc(callers) && callers <= callersMax
+	if !whole && !p.bad["n"] {
+		a := p.byName["n"]
+		f.add(a.start(), a.end(), "closed: n: want a whole number between 1 and %d, got %s", callersMax, shorten(a.value.text))
+	}
+	var think Dist
+	switch a := p.byName["think"]; {
+	case a == nil:
+		p.word("think") // says that it is missing
+	default:
+		think = f.dist(&a.value, Duration)
+	}
+	if !p.ok() {
+		return nil
+	}
+	a, err := NewClosed(int(callers), think)
+	return builtArrivals(p, a, err)
 }
 
 // item returns the word of an argument without key.
