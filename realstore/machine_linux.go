@@ -197,13 +197,18 @@ func lockDir(path string) (*os.File, error) {
 
 // nextData returns the first place from at on that may be other than zero, or
 // end: the unwritten rest of a preallocated file need not be read.
-func nextData(f *os.File, at, end int64) int64 {
-	n, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+func nextData(f *os.File, at, end int64) int64 { return seek(f, at, end, unix.SEEK_DATA, at) }
+
+// nextHole returns the first place from at on that lies in a hole, or end.
+func nextHole(f *os.File, at, end int64) int64 { return seek(f, at, end, unix.SEEK_HOLE, end) }
+
+func seek(f *os.File, at, end int64, whence int, unknown int64) int64 {
+	n, err := unix.Seek(int(f.Fd()), at, whence)
 	switch {
 	case errors.Is(err, unix.ENXIO):
 		return end
 	case err != nil || n < at:
-		return at
+		return unknown
 	}
 	return min(n, end)
 }

@@ -67,4 +67,5 @@ func lockDir(path string) (*os.File, error) {
 	return os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o644)
 }
 
-func nextData(_ *os.File, at, _ int64) int64 { return at }
+func nextData(_ *os.File, at, _ int64) int64  { return at }
+func nextHole(_ *os.File, _, end int64) int64 { return end }

@@ -2,7 +2,9 @@ package realstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"iter"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -58,9 +60,28 @@ func MakeProperties(release string, pairs ...Property) Properties {
 // skipped (MessageDecoder.string2messageProperties).
 func (p Properties) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for part := range strings.SplitSeq(string(p), "\x02") {
-			name, value, ok := strings.Cut(part, "\x01")
-			if ok && name != "" && value != "" && strings.IndexByte(value, nameSeparator) < 0 && !yield(name, value) {
+		for name, value := range pairs([]byte(p)) {
+			if !yield(string(name), string(value)) {
+				return
+			}
+		}
+	}
+}
+
+func pairs(props []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func([]byte, []byte) bool) {
+		for len(props) > 0 {
+			part := props
+			if i := bytes.IndexByte(props, propertySeparator); i >= 0 {
+				part, props = props[:i], props[i+1:]
+			} else {
+				props = nil
+			}
+			i := bytes.IndexByte(part, nameSeparator)
+			if i <= 0 || i+1 == len(part) || bytes.IndexByte(part[i+1:], nameSeparator) >= 0 {
+				continue
+			}
+			if !yield(part[:i], part[i+1:]) {
 				return
 			}
 		}
@@ -86,23 +107,22 @@ type stored struct {
 // one of a name stands, as in a map that is filled in order.
 func parse(props []byte) stored {
 	s := stored{proper: true}
-	for len(props) > 0 {
-		part := props
-		if i := bytes.IndexByte(props, propertySeparator); i >= 0 {
-			part, props = props[:i], props[i+1:]
-		} else {
-			props = nil
+	for from := 0; from < len(props); {
+		mid := separator(props, from)
+		end, many := mid, false
+		if mid < len(props) && props[mid] == nameSeparator {
+			end = separator(props, mid+1)
+			for ; end < len(props) && props[end] == nameSeparator; end = separator(props, end+1) {
+				many = true
+			}
 		}
-		i := 0
-		for i < len(part) && part[i] != nameSeparator {
-			i++
-		}
-		if i == 0 || i+1 >= len(part) || bytes.IndexByte(part[i+1:], nameSeparator) >= 0 {
+		name := props[from:mid]
+		if from = end + 1; len(name) == 0 || mid+1 >= end || many {
 			// An empty value is left out by those who read it, but written by some.
-			s.proper = s.proper && i > 0 && i+1 == len(part)
+			s.proper = s.proper && len(name) > 0 && mid+1 == end
 			continue
 		}
-		switch name, value := part[:i], part[i+1:]; string(name) {
+		switch value := props[mid+1 : end]; string(name) {
 		case PropertyTags:
 			s.tags = value
 		case PropertyKeys:
@@ -115,6 +135,30 @@ func parse(props []byte) stored {
 	}
 	return s
 }
+
+// separator finds the first separator from i on, the length where there is none.
+func separator(b []byte, i int) int {
+	const ones = 0x0101010101010101
+	for i+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:])
+		low := (x - 3*ones) &^ x & (0x80 * ones) // its lowest bit is of the first byte below 3
+		if low == 0 {
+			i += 8
+			continue
+		}
+		if i += bits.TrailingZeros64(low) / 8; b[i] != 0 {
+			return i
+		}
+		i++
+	}
+	for ; i < len(b) && b[i] != nameSeparator && b[i] != propertySeparator; i++ {
+	}
+	return i
+}
+
+// Pairs ranges over the names and values of the record's properties, as they lie
+// in it.
+func (r *Record) Pairs() iter.Seq2[[]byte, []byte] { return pairs(r.Properties) }
 
 // Labels returns the properties by which messages are looked for, as they lie in
 // the record; nil where missing.
@@ -171,14 +215,21 @@ func keyHash(topic int32, key []byte) int32 {
 	return max(h, 0) // the least integer is its own negative
 }
 
+// topicHash is the hash of a topic and '#', with which those of its keys begin.
+func topicHash[T string | []byte](topic T) int32 { return 31*javaHash(0, topic) + '#' }
+
 // indexKeys calls f with the hash of each key of a message, in the order in
 // which the index takes them (IndexService.buildIndex). Rolled-back messages
 // have none.
 func indexKeys(r *Record, p *stored, f func(hash int32) error) error {
+	return keyHashes(topicHash(r.Topic), r, p, f)
+}
+
+// keyHashes is indexKeys for those who know the topic's hash.
+func keyHashes(topic int32, r *Record, p *stored, f func(hash int32) error) error {
 	if r.SysFlag&maskTransaction == FlagRollback {
 		return nil
 	}
-	topic := 31*javaHash(0, r.Topic) + '#'
 	if len(p.uniqKey) > 0 {
 		if err := f(keyHash(topic, p.uniqKey)); err != nil {
 			return err

@@ -146,12 +146,8 @@ func (d *Dir) Scan(o ScanOptions, f func(offset int64, r *Record, defect Defect)
 	return s.run(o, f)
 }
 
-// windowBytes is how much of a file is read at a time: little enough that it is
-// still in the processor's cache when it is looked at.
-const (
-	windowBytes = 256 << 10
-	searchBytes = 64 << 10
-)
+// searchBytes is how much is looked at in one go for the next record.
+const searchBytes = 64 << 10
 
 // logScanner reads a log's files window by window.
 type logScanner struct {
@@ -161,9 +157,13 @@ type logScanner struct {
 	name  string
 	base  int64
 	tell  func(offset int64) error
-	win   []byte // buffer; win[:n] are the file's bytes from at on
-	n     int
+	ahead *aheadReader
+	piece []byte   // the buffer that win lies in, if it is the reader's
+	spare [][]byte // for the next reader
+	long  []byte   // the buffer of windows that are longer than a piece
+	win   []byte   // the file's bytes from at on
 	at    int64
+	holes holes
 	r     Record
 	// What the scan saw, for those who ask after it.
 	end   int64 // after the last record
@@ -171,24 +171,35 @@ type logScanner struct {
 }
 
 func (s *logScanner) close() {
+	s.stop()
 	if s.f != nil {
 		s.f.Close()
+		s.f = nil
 	}
+}
+
+// stop ends reading ahead.
+func (s *logScanner) stop() {
+	if s.ahead == nil {
+		return
+	}
+	s.spare = s.ahead.stop()
+	s.ahead, s.piece = nil, nil // win may lie in the piece until it is replaced
 }
 
 func (s *logScanner) open(f logFile) error {
 	s.close()
 	var err error
 	s.f, err = os.Open(f.path)
-	s.at, s.n, s.name, s.base = 0, 0, f.path, f.base
+	s.at, s.win, s.name, s.base, s.holes = 0, nil, f.path, f.base, holes{f: s.f, end: f.size}
 	return err
 }
 
 // bytes returns up to want bytes of the open file from pos on, at least one
 // record's head where the file has it; fewer than want at the file's end.
 func (s *logScanner) bytes(pos int64, want int) ([]byte, error) {
-	if pos >= s.at && pos+int64(want) <= s.at+int64(s.n) {
-		return s.win[pos-s.at : s.n], nil
+	if pos >= s.at && pos+int64(want) <= s.at+int64(len(s.win)) {
+		return s.win[pos-s.at:], nil
 	}
 	if s.tell != nil {
 		if err := s.tell(s.base + pos); err != nil {
@@ -196,22 +207,44 @@ func (s *logScanner) bytes(pos int64, want int) ([]byte, error) {
 		}
 	}
 	var left []byte // of the window
-	if pos >= s.at && pos < s.at+int64(s.n) {
-		left = s.win[pos-s.at : s.n]
+	if pos >= s.at && pos < s.at+int64(len(s.win)) {
+		left = s.win[pos-s.at:]
 	}
-	if len(s.win) < max(want, windowBytes) {
-		s.win = make([]byte, max(want, windowBytes))
+	if from := pos + int64(len(left)); s.ahead == nil || s.ahead.next != from {
+		s.stop()
+		s.ahead = newAheadReader(s.f, from, s.spare)
 	}
-	kept := copy(s.win, left)
-	n, err := s.f.ReadAt(s.win[kept:], pos+int64(kept))
-	s.at, s.n = pos, kept+n
-	if err == io.EOF {
-		err = nil
+	p := s.ahead.take()
+	if len(left) <= aheadRoom && want <= len(left)+p.n {
+		copy(p.b[aheadRoom-len(left):], left)
+		s.win = p.b[aheadRoom-len(left) : aheadRoom+p.n]
+		s.keep(p.b)
+	} else {
+		// It grows by what the file has, not by what is wanted.
+		long := append(s.long[:0], left...) // the same bytes, where left is of long
+		for ; p.n > 0; p = s.ahead.take() {
+			long = append(long, p.b[aheadRoom:aheadRoom+p.n]...)
+			if p.err != nil || len(long) >= want {
+				break
+			}
+			s.ahead.giveBack(p.b)
+		}
+		s.win, s.long = long, long
+		s.keep(p.b)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	s.at = pos
+	if p.err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, p.err)
 	}
-	return s.win[:s.n], nil
+	return s.win, nil
+}
+
+// keep has the reader fill the buffer again that was kept before this one.
+func (s *logScanner) keep(piece []byte) {
+	if s.piece != nil {
+		s.ahead.giveBack(s.piece)
+	}
+	s.piece = piece
 }
 
 // record reads the record at pos of a file; n is its length where that is known.
@@ -330,19 +363,25 @@ func (s *logScanner) search(f logFile, pos int64, deep bool) (zero bool, next in
 	// Bytes made to look like records at each place must not take forever.
 	budget := 4*f.size + 1<<20
 	for from := pos + 1; from < f.size; {
-		if from+atMagic >= s.at+int64(s.n) { // the window is done
-			if from = nextData(s.f, from, f.size); from == f.size {
+		if end := s.at + int64(len(s.win)); from+atMagic >= end { // the window is done
+			// A magic code may lie across its end, but not into a hole.
+			if next := s.holes.pass(end); next == f.size {
 				break
+			} else if next > end {
+				from = next
 			}
 		}
 		b, err := s.bytes(from, int(min(f.size-from, searchBytes)))
 		if err != nil || len(b) == 0 {
 			return zero, -1, err
 		}
-		if s.stray < 0 && !zeros(b) {
-			s.stray = f.base + from
+		j := -1
+		if !zeros(b) {
+			if s.stray < 0 {
+				s.stray = f.base + from
+			}
+			j = indexMagic(b)
 		}
-		j := indexMagic(b)
 		if j < 0 {
 			if int64(len(b)) >= f.size-from {
 				break
@@ -363,6 +402,32 @@ func (s *logScanner) search(f logFile, pos int64, deep bool) (zero bool, next in
 		}
 	}
 	return zero, -1, nil
+}
+
+// holes finds what of a file needs to be read because it may be other than zero.
+// What the kernel has read ahead in a hole counts as data from then on, and it
+// reads ahead at each read: so where the next hole is, and where it ends, is
+// asked before what lies before it is read.
+type holes struct {
+	f        *os.File
+	end      int64
+	from, to int64 // the next hole
+	looked   bool
+}
+
+// pass returns the first place from at on that is not in a hole, or the end.
+func (h *holes) pass(at int64) int64 {
+	if h.looked && at < h.from {
+		return at
+	}
+	if !h.looked {
+		at = nextData(h.f, at, h.end)
+	}
+	at = max(at, h.to)
+	h.from = nextHole(h.f, at, h.end)
+	h.to = nextData(h.f, h.from, h.end)
+	h.looked = true
+	return at
 }
 
 var (
@@ -390,13 +455,14 @@ type queueFiles struct {
 	at    int64 // byte offset in the queue of win[0]
 	// Verify keeps here what it has seen of the queue.
 	next int64 // the queue offset that the next message should have, -1 before the first
+	hash int32 // topicHash
 }
 
 const queueWindowBytes = 16 << 10
 
 func openQueueFiles(d queueDir) (*queueFiles, error) {
 	files, _, err := logFiles(reads, d.path)
-	return &queueFiles{queueDir: d, files: files, next: -1}, err
+	return &queueFiles{queueDir: d, files: files, next: -1, hash: topicHash(d.topic)}, err
 }
 
 func (q *queueFiles) fileSize() int64 {

@@ -100,6 +100,7 @@ type verifier struct {
 	max     int
 	report  Report
 	queues  map[queueKey]*queueFiles
+	recent  [64]*queueFiles // those met last, by some bits of topic and id
 	order   []*queueFiles
 	windows []*queueFiles // with a window, in the order in which they got it
 	idx     *indexFiles
@@ -226,10 +227,11 @@ func (v *verifier) log() error {
 		}
 		p := parse(r.Properties)
 		v.fields(offset, r, &p)
-		if err := v.entry(offset, r, &p); err != nil {
+		q := v.queueOf(r)
+		if err := v.entry(offset, r, &p, q); err != nil {
 			return err
 		}
-		return v.indexed(offset, r, &p)
+		return v.indexed(offset, r, &p, q)
 	})
 	if err != nil {
 		return err
@@ -285,13 +287,29 @@ func zlibHead(b []byte) bool {
 	return len(b) >= 2 && b[0]&0x0F == 8 && (int(b[0])<<8|int(b[1]))%31 == 0
 }
 
+// queueOf finds a message's queue, nil where there is none.
+func (v *verifier) queueOf(r *Record) *queueFiles {
+	i := uint(r.QueueID)
+	if n := len(r.Topic); n > 0 {
+		i += 7 * uint(r.Topic[n-1])
+	}
+	at := &v.recent[i%uint(len(v.recent))]
+	if q := *at; q != nil && q.id == r.QueueID && q.topic == string(r.Topic) {
+		return q
+	}
+	q := v.queues[queueKey{string(r.Topic), r.QueueID}]
+	if q != nil {
+		*at = q
+	}
+	return q
+}
+
 // entry compares a message with its queue's entry, and its queue offset with
 // that of the queue's message before it.
-func (v *verifier) entry(offset int64, r *Record, p *stored) error {
+func (v *verifier) entry(offset int64, r *Record, p *stored, q *queueFiles) error {
 	if !queued(r.SysFlag) {
 		return nil
 	}
-	q := v.queues[queueKey{string(r.Topic), r.QueueID}]
 	if q == nil {
 		if v.report.Clean || len(v.order) > 0 {
 			v.logFault(offset, "topic %.40q has no queue %d", r.Topic, r.QueueID)
@@ -392,7 +410,8 @@ func (v *verifier) tail(f *logFile, at int64) (int64, error) {
 
 func firstNonZero(h *os.File, at, end int64) (int64, error) {
 	b := make([]byte, 64<<10)
-	for at = nextData(h, at, end); at < end; at = nextData(h, at, end) {
+	holes := holes{f: h, end: end}
+	for at = holes.pass(at); at < end; at = holes.pass(at) {
 		n, err := h.ReadAt(b[:min(int64(len(b)), end-at)], at)
 		if n == 0 {
 			if err != nil && !errors.Is(err, io.EOF) {

@@ -46,43 +46,63 @@ func (v *verifier) indexFile(i int, f indexFileInfo) error {
 	}
 	defer h.Close()
 	at := int64(indexHeaderBytes + indexSlotBytes*v.idx.slots)
-	in := bufio.NewReaderSize(io.NewSectionReader(h, at, f.size-at), 256<<10)
-	last := make([]int32, v.idx.slots)
-	used := int32(0)
+	in := bufio.NewReaderSize(io.NewSectionReader(h, at, f.size-at), 64<<10)
+	last, err := v.chains(f, at, in)
+	if err != nil {
+		return shorter(err)
+	}
+	if stray, err := firstNonZero(h, at+int64(n)*indexEntryBytes, f.size); err != nil {
+		return err
+	} else if stray >= 0 {
+		v.notice(f.path, stray, "bytes after the last entry are not zero")
+	}
+	in.Reset(io.NewSectionReader(h, indexHeaderBytes, at-indexHeaderBytes))
+	return shorter(v.slots(f, in, last))
+}
+
+// chains follows the entries of an index file, which begin at a place, and
+// returns the last one of each slot.
+func (v *verifier) chains(f indexFileInfo, at int64, in *bufio.Reader) (last []int32, err error) {
+	n := int(f.h.IndexCount)
+	last = make([]int32, v.idx.slots)
+	slots, used := uint32(v.idx.slots), int32(0)
 	var e, first IndexEntry
-	for k := range n {
-		b, err := in.Peek(indexEntryBytes)
-		if err != nil {
-			return shorter(err)
+	for k := 0; k < n; {
+		b, err := in.Peek(indexEntryBytes * min(fillEntries, n-k))
+		if len(b) < indexEntryBytes {
+			return nil, err
 		}
-		prevOffset := e.PhyOffset
-		e = readIndexEntry(b)
-		in.Discard(indexEntryBytes)
-		pos := at + int64(k)*indexEntryBytes
-		if k == 0 {
-			if e != (IndexEntry{}) {
-				v.notice(f.path, pos, "entry 0, which is never used, is not zero")
+		whole := len(b) / indexEntryBytes * indexEntryBytes
+		for b = b[:whole]; len(b) >= indexEntryBytes; b, k = b[indexEntryBytes:], k+1 {
+			before := e.PhyOffset
+			e = readIndexEntry(b)
+			pos := at + int64(k)*indexEntryBytes
+			if k == 0 {
+				if e != (IndexEntry{}) {
+					v.notice(f.path, pos, "entry 0, which is never used, is not zero")
+				}
+				e = IndexEntry{}
+				continue
 			}
-			e = IndexEntry{}
-			continue
+			if k == 1 {
+				first = e
+			} else if e.PhyOffset < before {
+				v.fault(f.path, pos+4, "entry %d is of offset %d, the one before of %d", k, e.PhyOffset, before)
+			}
+			if e.KeyHash < 0 {
+				v.fault(f.path, pos, "entry %d has a negative hash", k)
+				continue
+			}
+			slot := &last[uint32(e.KeyHash)%slots]
+			if e.PrevInChain != *slot {
+				v.fault(f.path, pos+16, "entry %d is chained to %d, the one before it in its slot is %d", k, e.PrevInChain, *slot)
+			}
+			if *slot == 0 {
+				used++
+			}
+			*slot = int32(k)
 		}
-		if k == 1 {
-			first = e
-		} else if e.PhyOffset < prevOffset {
-			v.fault(f.path, pos+4, "entry %d is of offset %d, the one before of %d", k, e.PhyOffset, prevOffset)
-		}
-		if e.KeyHash < 0 {
-			v.fault(f.path, pos, "entry %d has a negative hash", k)
-			continue
-		}
-		slot := int(e.KeyHash) % v.idx.slots
-		if e.PrevInChain != last[slot] {
-			v.fault(f.path, pos+16, "entry %d is chained to %d, the one before it in its slot is %d", k, e.PrevInChain, last[slot])
-		}
-		if last[slot] == 0 {
-			used++
-		}
-		last[slot] = int32(k)
+		in.Discard(whole)
 	}
 	if c := f.h.HashSlotCount; c != int32(n)-1 && c != used && c != int32(n) {
 		v.fault(f.path, 32, "hashSlotCount %d, want %d, or %d by older releases", c, used, n-1)
@@ -95,23 +115,23 @@ func (v *verifier) indexFile(i int, f indexFileInfo) error {
 			v.fault(f.path, 24, "endPhyOffset %d, the last entry's is %d", f.h.EndPhyOffset, e.PhyOffset)
 		}
 	}
-	if stray, err := firstNonZero(h, at+int64(n)*indexEntryBytes, f.size); err != nil {
-		return err
-	} else if stray >= 0 {
-		v.notice(f.path, stray, "bytes after the last entry are not zero")
-	}
+	return last, nil
+}
 
-	in.Reset(io.NewSectionReader(h, indexHeaderBytes, at-indexHeaderBytes))
-	for slot, want := range last {
-		b, err := in.Peek(indexSlotBytes)
-		if err != nil {
-			return shorter(err)
+// slots compares the slots of an index file with the last entry of each.
+func (v *verifier) slots(f indexFileInfo, in *bufio.Reader, last []int32) error {
+	for slot := 0; slot < len(last); {
+		b, err := in.Peek(indexSlotBytes * min(4*fillEntries, len(last)-slot))
+		if len(b) < indexSlotBytes {
+			return err
 		}
-		got := readInt32(b)
-		in.Discard(indexSlotBytes)
-		if got != want {
-			v.fault(f.path, int64(indexHeaderBytes+indexSlotBytes*slot), "slot %d points to entry %d, its last is %d", slot, got, want)
+		whole := len(b) / indexSlotBytes * indexSlotBytes
+		for b = b[:whole]; len(b) >= indexSlotBytes; b, slot = b[indexSlotBytes:], slot+1 {
+			if got := readInt32(b); got != last[slot] {
+				v.fault(f.path, int64(indexHeaderBytes+indexSlotBytes*slot), "slot %d points to entry %d, its last is %d", slot, got, last[slot])
+			}
 		}
+		in.Discard(whole)
 	}
 	return nil
 }
@@ -137,20 +157,31 @@ type indexReader struct {
 
 type located struct {
 	IndexEntry
-	path  string
-	pos   int64
-	h     *IndexHeader
-	first bool  // of its file
-	after int64 // if so, the last timestamp of the file before, -1 where that is gone
+	file, k int32 // it is entry k of this file
 }
+
+// fillEntries is how many entries are decoded at a time.
+const fillEntries = 512
 
 func newIndexReader(x *indexFiles) *indexReader {
 	return &indexReader{x: x, i: -1, in: bufio.NewReaderSize(nil, 64<<10)}
 }
 
-// peek returns the entry after the next n, nil at the end.
+// peek returns the entry after the next n, nil at the end. It stays what it is
+// when more are read.
 func (r *indexReader) peek(n int) (*located, error) {
-	for len(r.have)-r.used <= n {
+	if r.used+n < len(r.have) {
+		return &r.have[r.used+n], nil
+	}
+	return r.fill(n)
+}
+
+// fill reads until there are entries beyond the next n.
+func (r *indexReader) fill(n int) (*located, error) {
+	if r.used > 0 { // into a new slice: somebody may hold an entry of the old one
+		r.have, r.used = append(make([]located, 0, fillEntries+8), r.have[r.used:]...), 0
+	}
+	for len(r.have) <= n {
 		for r.f == nil || r.k >= int(r.x.files[r.i].h.IndexCount) {
 			if r.f != nil {
 				r.f.Close()
@@ -173,26 +204,30 @@ func (r *indexReader) peek(n int) (*located, error) {
 			r.in.Reset(io.NewSectionReader(r.f, at, f.size-at))
 		}
 		f := &r.x.files[r.i]
-		b, err := r.in.Peek(indexEntryBytes)
-		if err != nil {
+		b, err := r.in.Peek(indexEntryBytes * min(fillEntries, int(f.h.IndexCount)-r.k))
+		if len(b) < indexEntryBytes {
 			if shorter(err) != nil {
 				return nil, err
 			}
 			r.k = int(f.h.IndexCount)
 			continue
 		}
-		pos := int64(indexHeaderBytes+indexSlotBytes*r.x.slots) + int64(r.k)*indexEntryBytes
-		after := int64(-1)
-		if r.i > 0 {
-			after = r.x.files[r.i-1].h.EndTimestamp
+		whole := len(b) / indexEntryBytes * indexEntryBytes
+		for b = b[:whole]; len(b) > 0; b = b[indexEntryBytes:] {
+			r.have = append(r.have, located{readIndexEntry(b), int32(r.i), int32(r.k)})
+			r.k++
 		}
-		r.have = append(r.have, located{readIndexEntry(b), f.path, pos, &f.h, r.k == 1, after})
-		r.in.Discard(indexEntryBytes)
-		r.k++
+		r.in.Discard(whole)
 	}
-	return &r.have[r.used+n], nil
+	return &r.have[n], nil
 }
 
+// place is where an entry lies.
+func (r *indexReader) place(e *located) (path string, pos int64) {
+	return r.x.files[e.file].path, int64(indexHeaderBytes+indexSlotBytes*r.x.slots) + int64(e.k)*indexEntryBytes
+}
+
+// skip passes over an entry that was peeked at.
 func (r *indexReader) skip() {
 	if r.used++; r.used == len(r.have) {
 		r.have, r.used = r.have[:0], 0
@@ -220,12 +255,18 @@ func (p *prevKeys) has(e *located) bool {
 }
 
 // indexed compares a message's keys with the next entries of the index.
-func (v *verifier) indexed(offset int64, r *Record, p *stored) error {
+func (v *verifier) indexed(offset int64, r *Record, p *stored, q *queueFiles) error {
 	if v.keys == nil {
 		return nil
 	}
 	first := true
-	return indexKeys(r, p, func(hash int32) error {
+	var topic int32
+	if q != nil {
+		topic = q.hash
+	} else {
+		topic = topicHash(r.Topic)
+	}
+	return keyHashes(topic, r, p, func(hash int32) error {
 		if first {
 			// Twice is allowed at the seam of two files only, so look before the keys change.
 			for {
@@ -271,11 +312,11 @@ func (v *verifier) key(offset int64, hash int32, ts int64) error {
 		case e.PhyOffset < min: // of a message that was deleted
 			v.keys.skip()
 		case e.PhyOffset == offset || e.KeyHash == hash && e.PhyOffset != offset && v.fitsAfter(offset):
-			v.fault(e.path, e.pos, "entry of hash %d for offset %d, want hash %d for offset %d", e.KeyHash, e.PhyOffset, hash, offset)
+			v.entryFault(e, 0, "entry of hash %d for offset %d, want hash %d for offset %d", e.KeyHash, e.PhyOffset, hash, offset)
 			v.keys.skip()
 			return nil
 		case e.PhyOffset < offset:
-			v.fault(e.path, e.pos, "entry for offset %d, where no message has such a key", e.PhyOffset)
+			v.entryFault(e, 0, "entry for offset %d, where no message has such a key", e.PhyOffset)
 			v.keys.skip()
 		default:
 			v.logFault(offset, "a key is missing in the index")
@@ -294,23 +335,34 @@ func (v *verifier) fitsAfter(offset int64) bool {
 	return e.PhyOffset >= offset && e.PhyOffset < offset+2*maxRecordBytes
 }
 
+// entryFault reports a fault at some bytes of an index entry.
+func (v *verifier) entryFault(e *located, bytes int64, format string, args ...any) {
+	path, pos := v.keys.place(e)
+	v.fault(path, pos+bytes, format, args...)
+}
+
 func (v *verifier) entryTime(e *located, ts int64) {
+	f := &v.idx.files[e.file]
 	// The first entry of a file is written before the file's begin timestamp is
 	// set to its message's: until then it is the last timestamp of the file before.
-	if e.first {
-		if want := timeDiff(e.after, ts); e.after >= 0 && e.TimeDiff != want {
-			v.fault(e.path, e.pos+12, "entry is of %d s, its message of %d s after the file before", e.TimeDiff, want)
-		} else if e.after < 0 && v.d.files[0].base == 0 && e.TimeDiff != 0 {
-			v.fault(e.path, e.pos+12, "the first entry is of %d s, want 0", e.TimeDiff)
+	if e.k == 1 {
+		after := int64(-1) // where the file before is gone
+		if e.file > 0 {
+			after = v.idx.files[e.file-1].h.EndTimestamp
 		}
-		if e.h.BeginTimestamp != ts {
-			v.fault(e.path, 0, "beginTimestamp %d, the first message's is %d", e.h.BeginTimestamp, ts)
+		if want := timeDiff(after, ts); after >= 0 && e.TimeDiff != want {
+			v.entryFault(e, 12, "entry is of %d s, its message of %d s after the file before", e.TimeDiff, want)
+		} else if after < 0 && v.d.files[0].base == 0 && e.TimeDiff != 0 {
+			v.entryFault(e, 12, "the first entry is of %d s, want 0", e.TimeDiff)
 		}
-	} else if want := timeDiff(e.h.BeginTimestamp, ts); e.TimeDiff != want {
-		v.fault(e.path, e.pos+12, "entry is of %d s after the file's begin, its message of %d s", e.TimeDiff, want)
+		if f.h.BeginTimestamp != ts {
+			v.fault(f.path, 0, "beginTimestamp %d, the first message's is %d", f.h.BeginTimestamp, ts)
+		}
+	} else if want := timeDiff(f.h.BeginTimestamp, ts); e.TimeDiff != want {
+		v.entryFault(e, 12, "entry is of %d s after the file's begin, its message of %d s", e.TimeDiff, want)
 	}
-	if e.h.EndPhyOffset == e.PhyOffset && e.h.EndTimestamp != ts {
-		v.fault(e.path, 8, "endTimestamp %d, the last message's is %d", e.h.EndTimestamp, ts)
+	if f.h.EndPhyOffset == e.PhyOffset && f.h.EndTimestamp != ts {
+		v.fault(f.path, 8, "endTimestamp %d, the last message's is %d", f.h.EndTimestamp, ts)
 	}
 }
 
@@ -331,9 +383,10 @@ func (v *verifier) indexEnd() error {
 		}
 		if !v.prev.has(e) && (e.PhyOffset >= v.report.End || len(v.d.files) > 0 && e.PhyOffset >= v.d.files[0].base) {
 			if e.PhyOffset >= v.report.End && !v.report.Clean {
-				v.notice(e.path, e.pos, "entry for offset %d, behind the log's end", e.PhyOffset)
+				path, pos := v.keys.place(e)
+				v.notice(path, pos, "entry for offset %d, behind the log's end", e.PhyOffset)
 			} else {
-				v.fault(e.path, e.pos, "entry for offset %d, where no message has such a key", e.PhyOffset)
+				v.entryFault(e, 0, "entry for offset %d, where no message has such a key", e.PhyOffset)
 			}
 		}
 		v.keys.skip()

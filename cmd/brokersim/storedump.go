@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -104,8 +102,13 @@ type dump struct {
 
 	table        bool
 	stored, born secondText
-	line         []byte
+	row          []byte
+	lines        []byte // not yet written
+	pairs        []pair // of one message, for its object
 }
+
+// dumpBytes is how much is written at a time.
+const dumpBytes = 128 << 10
 
 // errEnough ends a scan.
 var errEnough = errors.New("enough")
@@ -121,9 +124,10 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 		return nil
 	}
 	d.table = !d.json && ui.IsTerminal(cmd.OutOrStdout())
-	out := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	out := cmd.OutOrStdout()
+	d.lines = make([]byte, 0, dumpBytes+dumpBytes/4)
 	if d.table {
-		out.Write(d.head())
+		d.lines = d.appendHead(d.lines)
 	}
 	notes := damage{to: talkOf(cmd, d.quiet)}
 	printed := int64(0)
@@ -134,20 +138,25 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 		if r == nil || !d.wants(r) {
 			return nil
 		}
-		if d.json {
-			d.line = d.appendJSON(d.line[:0], offset, r, defect)
-		} else {
-			d.line = d.appendLine(d.line[:0], offset, r, defect)
+		switch {
+		case d.json:
+			d.lines = d.appendJSON(d.lines, offset, r, defect)
+		case d.table:
+			d.lines = d.appendRow(d.lines, offset, r, defect)
+		default:
+			d.lines = d.appendLine(d.lines, offset, r, defect)
 		}
-		if _, err := out.Write(d.line); err != nil {
-			return err
+		if len(d.lines) >= dumpBytes {
+			if err := d.flush(out); err != nil {
+				return err
+			}
 		}
 		if printed++; d.limit.value > 0 && printed >= d.limit.value {
 			return errEnough
 		}
 		return nil
 	})
-	flushed := out.Flush()
+	flushed := d.flush(out)
 	switch {
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return &exitError{exitInterrupted, errors.New("interrupted")}
@@ -156,6 +165,16 @@ func (d *dump) run(cmd *cobra.Command, path string) error {
 	}
 	notes.end(path)
 	return flushed
+}
+
+func (d *dump) flush(to io.Writer) error {
+	lines := d.lines
+	d.lines = d.lines[:0]
+	if len(lines) == 0 {
+		return nil
+	}
+	_, err := to.Write(lines)
+	return err
 }
 
 func (d *dump) wants(r *realstore.Record) bool {
@@ -187,27 +206,20 @@ var columns = [...]struct {
 	{"topic", 20}, {"queue", 5}, {"offset", 8}, {"physical", 12}, {"stored", 24}, {"born", 24}, {"bytes", 7}, {"crc", 3}, {"tags", 10}, {"keys", 12}, {"body", 0},
 }
 
-func (d *dump) head() []byte {
-	var b []byte
+func (d *dump) appendHead(b []byte) []byte {
 	for i, c := range columns {
 		if i == len(columns)-1 && d.body == bodyNone {
 			break
 		}
-		b = d.field(append(b, c.head...), len(b), i)
+		b = d.pad(append(b, c.head...), len(b), i)
 	}
 	return append(b, '\n')
 }
 
-// field ends field i of a line, which began at from.
-func (d *dump) field(b []byte, from, i int) []byte {
+// pad fills field i of a row, which began at from.
+func (d *dump) pad(b []byte, from, i int) []byte {
 	if i == len(columns)-1 {
 		return b
-	}
-	if !d.table {
-		if i == len(columns)-2 && d.body == bodyNone {
-			return b
-		}
-		return append(b, '\t')
 	}
 	for n := utf8.RuneCount(b[from:]); n < columns[i].width; n++ {
 		b = append(b, ' ')
@@ -215,109 +227,128 @@ func (d *dump) field(b []byte, from, i int) []byte {
 	return append(b, ' ', ' ')
 }
 
-func (d *dump) appendLine(b []byte, offset int64, r *realstore.Record, defect realstore.Defect) []byte {
-	from, i := len(b), 0
-	next := func() {
-		if len(b) == from {
-			b = append(b, '-')
-		}
-		b = d.field(b, from, i)
-		from, i = len(b), i+1
-	}
-	number := func(n int64) {
-		b = strconv.AppendInt(b, n, 10)
-		next()
-	}
-	text := func(t []byte) {
-		b = appendPrintable(b, t)
-		next()
-	}
-	tags, keys, _ := r.Labels()
-	text(r.Topic)
-	number(int64(r.QueueID))
-	number(r.QueueOffset)
-	number(offset)
-	b = d.stored.append(b, r.StoreTimestamp)
-	next()
-	b = d.born.append(b, r.BornTimestamp)
-	next()
-	number(int64(len(r.Body)))
-	if defect == realstore.DefectCRC {
-		b = append(b, "bad"...)
-	} else {
-		b = append(b, "ok"...)
-	}
-	next()
-	text(tags)
-	text(keys)
-	switch d.body {
-	case bodyText:
-		text(r.Body)
-	case bodyHex:
-		b = hex.AppendEncode(b, r.Body)
-		next()
+// appendRow appends a message as a row of the table: a line whose fields are
+// padded. No field has a tab in it.
+func (d *dump) appendRow(b []byte, offset int64, r *realstore.Record, defect realstore.Defect) []byte {
+	d.row = d.appendLine(d.row[:0], offset, r, defect)
+	i := 0
+	for field := range bytes.SplitSeq(d.row[:len(d.row)-1], []byte("\t")) {
+		b = d.pad(append(b, field...), len(b), i)
+		i++
 	}
 	return append(b, '\n')
 }
 
+// appendLine appends a message as fields between tabs.
+func (d *dump) appendLine(b []byte, offset int64, r *realstore.Record, defect realstore.Defect) []byte {
+	tags, keys, _ := r.Labels()
+	b = append(appendField(b, r.Topic), '\t')
+	b = append(strconv.AppendInt(b, int64(r.QueueID), 10), '\t')
+	b = append(strconv.AppendInt(b, r.QueueOffset, 10), '\t')
+	b = append(strconv.AppendInt(b, offset, 10), '\t')
+	b = append(d.stored.append(b, r.StoreTimestamp), '\t')
+	b = append(d.born.append(b, r.BornTimestamp), '\t')
+	b = append(strconv.AppendInt(b, int64(len(r.Body)), 10), '\t')
+	if defect == realstore.DefectCRC {
+		b = append(b, "bad\t"...)
+	} else {
+		b = append(b, "ok\t"...)
+	}
+	b = append(appendField(b, tags), '\t')
+	b = appendField(b, keys)
+	switch {
+	case d.body == bodyNone:
+	case len(r.Body) == 0:
+		b = append(b, "\t-"...)
+	case d.body == bodyText:
+		b = appendPrintable(append(b, '\t'), r.Body)
+	default:
+		b = hex.AppendEncode(append(b, '\t'), r.Body)
+	}
+	return append(b, '\n')
+}
+
+// appendField appends a text, or - for none.
+func appendField(b, text []byte) []byte {
+	if len(text) == 0 {
+		return append(b, '-')
+	}
+	return appendPrintable(b, text)
+}
+
 // appendJSON appends a message as an object, with its names in a fixed order.
 func (d *dump) appendJSON(b []byte, offset int64, r *realstore.Record, defect realstore.Defect) []byte {
-	number := func(name string, n int64) {
-		b = append(append(append(b, `,"`...), name...), `":`...)
-		b = strconv.AppendInt(b, n, 10)
+	b = appendString(append(b, `{"type":"message","topic":`...), r.Topic)
+	for _, n := range [...]struct {
+		name  string
+		value int64
+	}{
+		{`,"queue_id":`, int64(r.QueueID)},
+		{`,"queue_offset":`, r.QueueOffset},
+		{`,"phy_offset":`, r.PhysicalOffset},
+		{`,"size":`, int64(r.Size)},
+		{`,"born_ts":`, r.BornTimestamp},
+		{`,"store_ts":`, r.StoreTimestamp},
+		{`,"sys_flag":`, int64(r.SysFlag)},
+		{`,"flag":`, int64(r.Flag)},
+		{`,"reconsume":`, int64(r.ReconsumeTimes)},
+		{`,"prepared_tx_offset":`, r.PreparedOffset},
+		{`,"body_crc":`, int64(r.BodyCRC)},
+	} {
+		b = strconv.AppendInt(append(b, n.name...), n.value, 10)
 	}
-	text := func(name, s string) {
-		b = append(append(append(b, `,"`...), name...), `":`...)
-		b = appendString(b, s)
-	}
-	b = append(b, `{"type":"message"`...)
-	text("topic", string(r.Topic))
-	number("queue_id", int64(r.QueueID))
-	number("queue_offset", r.QueueOffset)
-	number("phy_offset", r.PhysicalOffset)
-	number("size", int64(r.Size))
-	number("born_ts", r.BornTimestamp)
-	number("store_ts", r.StoreTimestamp)
-	number("sys_flag", int64(r.SysFlag))
-	number("flag", int64(r.Flag))
-	number("reconsume", int64(r.ReconsumeTimes))
-	number("prepared_tx_offset", r.PreparedOffset)
-	number("body_crc", int64(r.BodyCRC))
-	b = append(b, `,"properties":{`...)
-	props := realstore.Properties(r.Properties).Map()
-	for i, name := range slices.Sorted(maps.Keys(props)) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(appendString(b, name), ':')
-		b = appendString(b, props[name])
-	}
-	b = append(b, '}')
-	number("body_len", int64(len(r.Body)))
+	b = d.appendProperties(append(b, `,"properties":`...), r)
+	b = strconv.AppendInt(append(b, `,"body_len":`...), int64(len(r.Body)), 10)
 	sum := sha1.Sum(r.Body)
-	b = append(hex.AppendEncode(append(b, `,"body_sha1":"`...), sum[:]), '"')
-	text("msg_id", r.MessageID())
-	text("born_host", r.BornHost.String())
-	text("store_host", r.StoreHost.String())
-	b = strconv.AppendBool(append(b, `,"crc_ok":`...), defect != realstore.DefectCRC)
+	b = hex.AppendEncode(append(b, `,"body_sha1":"`...), sum[:])
+	b = realstore.AppendMessageID(append(b, `","msg_id":"`...), r.StoreHost, r.PhysicalOffset)
+	b = r.BornHost.Append(append(b, `","born_host":"`...))
+	b = r.StoreHost.Append(append(b, `","store_host":"`...))
+	b = strconv.AppendBool(append(b, `","crc_ok":`...), defect != realstore.DefectCRC)
 	if defect != realstore.Sound {
-		text("defect", defect.String())
-		number("position", offset)
+		b = appendString(append(b, `,"defect":`...), []byte(defect.String()))
+		b = strconv.AppendInt(append(b, `,"position":`...), offset, 10)
 	}
 	switch d.body {
 	case bodyText:
-		text("body", string(r.Body))
+		b = appendString(append(b, `,"body":`...), r.Body)
 	case bodyHex:
 		b = append(hex.AppendEncode(append(b, `,"body":"`...), r.Body), '"')
 	}
 	return append(b, "}\n"...)
 }
 
+// appendProperties appends a message's properties as an object, in the order of
+// their names; of several with one name the last stands.
+func (d *dump) appendProperties(b []byte, r *realstore.Record) []byte {
+	d.pairs = d.pairs[:0]
+	for name, value := range r.Pairs() {
+		d.pairs = append(d.pairs, pair{name, value})
+	}
+	slices.SortStableFunc(d.pairs, func(p, q pair) int { return bytes.Compare(p.name, q.name) })
+	b = append(b, '{')
+	from := len(b)
+	for i, p := range d.pairs {
+		if i+1 < len(d.pairs) && bytes.Equal(p.name, d.pairs[i+1].name) {
+			continue
+		}
+		if len(b) > from {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, p.name), ':')
+		b = appendString(b, p.value)
+	}
+	return append(b, '}')
+}
+
+// pair is a property.
+type pair struct{ name, value []byte }
+
 // appendString appends a JSON string; bytes that are no UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(s) // of a string: no error
+func appendString(b, s []byte) []byte {
+	for _, c := range s {
+		if c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
+			quoted, _ := json.Marshal(string(s)) // of a string: no error
 			return append(b, quoted...)
 		}
 	}
