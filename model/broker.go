@@ -55,7 +55,7 @@ type broker struct {
 	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
 
 	codecUntil sim.Time // a codec thread works until then
-	freezes    []stallSource
+	halts      []halt
 	frozen     sim.Time // its threads stand still until then
 	thaw       thaw
 
@@ -80,7 +80,8 @@ const (
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evFreeze      sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the freeze
+	evHalt        sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
+	evHaltEnds    sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
 	evUnlock      sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
 	evDone        sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
 	evLockRetry   sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
@@ -206,7 +207,7 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			}
 		}
 		b := &c.brokers[arg>>brokerShift]
-		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind != evFreeze && kind < evAnswer && !(c.cfg.Recorded && kind == evArrive) {
+		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind > evHaltEnds && kind < evAnswer && !(c.cfg.Recorded && kind == evArrive) {
 			c.eng.At(b.thawed(kind), kind, arg)
 			continue
 		}
@@ -237,9 +238,11 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		case evLoadArrive:
 			b.loadArrive(int(arg))
 		case evLoadDone:
-			b.loadDone(int(arg))
-		case evFreeze:
-			b.freeze(int(arg))
+			b.loadDone(arg)
+		case evHalt:
+			b.halt(int(arg))
+		case evHaltEnds:
+			b.cpu.long -= b.halts[arg].tasks
 		case evReach:
 			b.reach(uint32(arg))
 		case evSend:

@@ -144,6 +144,7 @@ type Stall struct {
 	At     sim.Time     // one-off or first; Absent: drawn from Every
 	Every  variate.Dist // nil: once
 	For    variate.Dist // served in full by the first append that begins at or after At
+	Tasks  int          // of StallCPU: threads that keep a core busy each
 	Until  sim.Time     // a window instead of For: what begins inside ends with it; Absent: For
 }
 
@@ -321,8 +322,11 @@ func (s *Store) check(b *Settings, bad func(format string, args ...any)) {
 }
 
 func (s *Stall) check(bad func(format string, args ...any)) {
-	if s.Where > StallProcess {
+	if s.Where >= stallWheres {
 		bad("where: no such place: %d", s.Where)
+	}
+	if (s.Where == StallCPU) != (s.Tasks > 0) || s.Tasks > tasksMax {
+		bad("tasks: want 1 to %d with cpu, 0 with any other, got %d", tasksMax, s.Tasks)
 	}
 	if s.At < Absent || s.At > sim.MaxTime || s.Until < Absent || s.Until > sim.MaxTime {
 		bad("want at and until from 0 to %v, got %v and %v", sim.MaxTime, s.At, s.Until)

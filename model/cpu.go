@@ -13,6 +13,9 @@ type cpu struct {
 	long    int // other threads that keep a core for a quantum and more
 }
 
+// tasksMax bounds the busy threads of others.
+const tasksMax = 1024
+
 // received is how long a request keeps a core busy on its way in: the selector
 // reads it and wakes the codec thread. In a burst the next one came within it
 // (E11, E17: 99 % of 1,161 gaps).
@@ -48,6 +51,15 @@ func (c *cpu) wait(busy int) sim.Time {
 	}
 	round := c.quantum * sim.Time(busy) / sim.Time(c.cores)
 	return round/2 + sim.Time(c.stream.Uint64()%uint64(round+1))
+}
+
+// shared is how long a thread takes for what it would do in that time alone,
+// while so many others are busy: they all get as much as it does.
+func (c *cpu) shared(takes sim.Time, busy int) sim.Time {
+	if busy < c.cores {
+		return takes
+	}
+	return takes/sim.Time(c.cores)*sim.Time(busy+1) + takes%sim.Time(c.cores)
 }
 
 // How a thread that sleeps most of the time, as the sweeper does, fares among

@@ -4,7 +4,8 @@ import "brokersim/sim"
 
 // worker is a send thread (SendMessageThread_n).
 type worker struct {
-	seq   int64 // of the attempt at hand
+	seq   int64    // of the attempt at hand
+	since sim.Time // it has had its core
 	cause Cause
 	slept bool // since it took the attempt at hand
 	cold  bool // it had slept before: its caches are cold
@@ -52,10 +53,30 @@ func (b *broker) take(w uint32) bool {
 	} else {
 		t.cold = false
 	}
-	if b.at(now+process.draw(), evLockReq, b.id|uint64(w)) {
+	wait := sim.Time(0)
+	if b.cpu.long > 0 {
+		wait = b.preempted(w)
+	}
+	if b.at(now+wait+process.draw(), evLockReq, b.id|uint64(w)) {
 		b.requestLock(w)
 	}
 	return true
+}
+
+// preempted is how long a worker that has had its core for a quantum waits for
+// its next turn, if others are at work for longer.
+func (b *broker) preempted(w uint32) sim.Time {
+	t := &b.workers[w]
+	now := b.eng.Now()
+	if t.cold {
+		t.since = now
+	}
+	if now-t.since < b.cpu.quantum {
+		return 0
+	}
+	wait := b.cpu.wait(b.busy() - 1)
+	t.since = now + wait
+	return wait
 }
 
 // finished is what the worker takes from the unlock to the end of processRequest.

@@ -112,12 +112,12 @@ func (s *Stalls) End(now, base sim.Time) (end sim.Time, stalled bool) {
 }
 
 // Freezes yields the stalls of the whole process in order of their beginning.
-type Freezes struct{ sources []stallSource }
+type Freezes struct{ sources []halt }
 
 // NewFreezes returns those of a replication.
 func NewFreezes(cfg *Config, replication int) *Freezes {
-	_, _, f := newStalls(cfg, 0, cfg.streams(replication))
-	return &Freezes{f}
+	_, _, halts := newStalls(cfg, 0, cfg.streams(replication))
+	return &Freezes{slices.DeleteFunc(halts, func(h halt) bool { return !h.where.Freezes() })}
 }
 
 // Next is the next freeze; false if there is none.

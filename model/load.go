@@ -21,6 +21,9 @@ type pool struct {
 	idle  int
 }
 
+// longService marks the arg of an evLoadDone whose thread kept a core.
+const longService = 1 << 32
+
 // LoadCounts are what became of the requests of a load, from time 0 on; they
 // add up to Arrived.
 type LoadCounts struct {
@@ -76,7 +79,7 @@ func (b *broker) loadArrive(i int) {
 	if l.pool.idle > 0 {
 		l.pool.idle--
 		b.books.open++
-		b.eng.At(now+l.service.draw(), evLoadDone, b.id|uint64(i))
+		b.serve(uint64(i))
 	} else if l.pool.queue.Offer(Waiting{uint64(i), b.clock.Ms(now)}) {
 		b.books.open++
 	} else {
@@ -89,13 +92,32 @@ func (b *broker) loadArrive(i int) {
 	b.nextLoad(i)
 }
 
-func (b *broker) loadDone(i int) {
+// serve has a thread of the pool serve a request of load i: on a core, which it
+// shares if it takes long, and its turn of which it waits for if none is free.
+func (b *broker) serve(i uint64) {
+	takes := b.loads[i].service.draw()
+	busy := b.busy()
+	if takes < b.cpu.quantum {
+		takes += b.cpu.wait(busy)
+	} else {
+		takes = b.cpu.shared(takes, busy)
+		b.cpu.long++
+		i |= longService
+	}
+	b.eng.At(b.eng.Now()+takes, evLoadDone, b.id|i)
+}
+
+func (b *broker) loadDone(arg uint64) {
+	if arg&longService != 0 {
+		b.cpu.long--
+	}
+	i := arg &^ longService
 	l := &b.loads[i]
 	l.count.Served++
-	b.fp.MixEvent(b.eng.Now(), evLoadDone, b.id|uint64(i))
+	b.fp.MixEvent(b.eng.Now(), evLoadDone, b.id|i)
 	b.books.open--
 	if head, ok := l.pool.queue.Poll(); ok {
-		b.eng.At(b.eng.Now()+b.loads[head.ID].service.draw(), evLoadDone, b.id|head.ID)
+		b.serve(head.ID)
 		return
 	}
 	l.pool.idle++

@@ -1,6 +1,10 @@
 package model
 
-import "brokersim/sim"
+import (
+	"slices"
+
+	"brokersim/sim"
+)
 
 // Observer is told what happens, in time order except Attempt, which comes in
 // order of Seq. Any field may be nil. The pointers are valid only during the
@@ -40,7 +44,25 @@ type StallWhere uint8
 const (
 	StallAppend  StallWhere = iota // the append, under the put lock
 	StallSweep                     // the sweeper thread
-	StallProcess                   // the whole broker process: freeze, GC
+	StallProcess                   // the whole broker process: SIGSTOP, a machine that is moved
+	StallGC                        // likewise: a collection, or another safepoint
+	StallSteal                     // likewise: the hypervisor runs somebody else
+	StallCPU                       // nothing, but threads of others keep cores busy
+	stallWheres
 )
 
-func (w StallWhere) String() string { return [...]string{"append", "sweep", "process"}[w] }
+var stallWhereNames = [stallWheres]string{"append", "sweep", "process", "gc", "steal", "cpu"}
+
+func (w StallWhere) String() string { return stallWhereNames[w] }
+
+// StallWheres lists what can stall.
+func StallWheres() []string { return stallWhereNames[:] }
+
+// ParseStallWhere is the inverse of String.
+func ParseStallWhere(s string) (StallWhere, bool) {
+	i := slices.Index(stallWhereNames[:], s)
+	return StallWhere(i), i >= 0
+}
+
+// Freezes reports whether the whole process stands still.
+func (w StallWhere) Freezes() bool { return w == StallProcess || w == StallGC || w == StallSteal }

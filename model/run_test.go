@@ -220,7 +220,7 @@ func TestCheck(t *testing.T) {
 		}},
 		"stalls": {func(c *model.Config) {
 			c.Stalls = []model.Stall{
-				{Where: 3, At: 0, For: dist("1ms"), Until: model.Absent},
+				{Where: 99, At: 0, For: dist("1ms"), Until: model.Absent},
 				{At: model.Absent, For: dist("1ms"), Until: model.Absent},
 				{At: 5, Until: 5},
 				{At: 5, Until: model.Absent},
@@ -230,7 +230,7 @@ func TestCheck(t *testing.T) {
 				{At: -2, For: dist("1ms"), Until: math.MaxInt64},
 			}
 		}, []string{
-			"stall 0: where: no such place: 3", "stall 1: want at, every or both", "stall 2: until: want more than at = 5ns, got 5ns",
+			"stall 0: where: no such place: 99", "stall 1: want at, every or both", "stall 2: until: want more than at = 5ns, got 5ns",
 			"stall 3: want one of for and until", "stall 4: want one of for and until", "stall 5: want no until with every",
 			"stall 6: every: want a mean of at least 1ns, got constant(0s)",
 			"stall 7: want at and until from 0 to 320255h58m24.606846974s, got -2ns and never", "stall 7: want one of for and until",

@@ -23,6 +23,13 @@ type onceStall struct {
 
 type window struct{ from, until sim.Time }
 
+// halt is a stall that nobody runs into: it comes to the process by itself.
+type halt struct {
+	stallSource
+	where StallWhere
+	tasks int
+}
+
 // stallSource is a recurring stall.
 type stallSource struct {
 	at     sim.Time // next
@@ -39,14 +46,14 @@ type stallEnd struct {
 }
 
 func (b *broker) initStalls(broker int, streams sim.Streams) {
-	b.appendStalls, b.sweeper.stalls, b.freezes = newStalls(b.cfg, broker, streams)
-	for i := range b.freezes {
-		b.eng.At(b.freezes[i].at, evFreeze, b.id|uint64(i))
+	b.appendStalls, b.sweeper.stalls, b.halts = newStalls(b.cfg, broker, streams)
+	for i := range b.halts {
+		b.eng.At(b.halts[i].at, evHalt, b.id|uint64(i))
 	}
 }
 
 // newStalls sorts the configured stalls of a broker by what they stop.
-func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps stallSet, freezes []stallSource) {
+func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps stallSet, halts []halt) {
 	for i := range cfg.Stalls {
 		spec := &cfg.Stalls[i]
 		if spec.Broker != broker {
@@ -58,8 +65,8 @@ func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps st
 		if spec.Every != nil && first == Absent {
 			first = every.draw()
 		}
-		if spec.Where == StallProcess {
-			freezes = append(freezes, stallSource{first, every, spec.Every == nil, length, spec.Until})
+		if spec.Where.Freezes() || spec.Where == StallCPU {
+			halts = append(halts, halt{stallSource{first, every, spec.Every == nil, length, spec.Until}, spec.Where, spec.Tasks})
 			continue
 		}
 		set := &appends
@@ -77,7 +84,7 @@ func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps st
 	}
 	appends.sort()
 	sweeps.sort()
-	return appends, sweeps, freezes
+	return appends, sweeps, halts
 }
 
 func (s *stallSet) sort() {
@@ -162,22 +169,32 @@ func (b *broker) thawed(kind sim.Kind) sim.Time {
 	}
 }
 
+// halt begins a freeze, or keeps cores busy for a while.
+func (b *broker) halt(i int) {
+	h := &b.halts[i]
+	now := b.eng.Now()
+	end := h.end(now)
+	if b.obs.Stall != nil {
+		b.obs.Stall(StallRecord{h.where, now, end, Absent})
+	}
+	if h.where == StallCPU {
+		b.cpu.long += h.tasks
+		b.eng.At(end, evHaltEnds, b.id|uint64(i))
+	} else {
+		b.freeze(end)
+	}
+	if !h.once {
+		h.skipTo(end)
+		b.eng.At(h.at, evHalt, b.id|uint64(i))
+	}
+}
+
 // freeze stops every thread of the broker: what becomes due meanwhile happens
 // once it has ended and the thread has a core; of one thread, in the order in
 // which it became due. What passes outside the broker (a stalled append, the
 // network) goes on.
-func (b *broker) freeze(i int) {
-	f := &b.freezes[i]
-	now := b.eng.Now()
-	end := f.end(now)
+func (b *broker) freeze(end sim.Time) {
 	b.frozen = max(b.frozen, end)
 	b.Cluster.frozen = max(b.Cluster.frozen, end)
 	b.thaw.sweeper, b.thaw.codec = b.thaw.lag.draw(), b.thaw.lag.draw()
-	if b.obs.Stall != nil {
-		b.obs.Stall(StallRecord{StallProcess, now, end, Absent})
-	}
-	if !f.once {
-		f.skipTo(end)
-		b.eng.At(f.at, evFreeze, b.id|uint64(i))
-	}
 }

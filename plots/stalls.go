@@ -19,14 +19,14 @@ func bandColor(w model.StallWhere) color.Color {
 	switch w {
 	case model.StallAppend:
 		return bandAppend
-	case model.StallSweep:
+	case model.StallSweep, model.StallCPU:
 		return bandSweep
 	default:
 		return bandFreeze
 	}
 }
 
-// stallsIn returns the stalls that overlap the window, freezes last.
+// stallsIn returns the stalls that overlap the window.
 func (r *Recorder) stallsIn(w window) (in []model.StallRecord) {
 	for _, s := range r.stalls {
 		if s.To >= w.from && s.From <= w.to {
@@ -43,7 +43,7 @@ func bands(stalls []model.StallRecord, labels bool) layer {
 		x := func(t sim.Time) vg.Length {
 			return min(max(c.X(p.X.Norm(t.Seconds())), c.Min.X), c.Max.X)
 		}
-		for _, where := range []model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess} {
+		for where := model.StallAppend; where <= model.StallCPU; where++ {
 			var path vg.Path
 			end := c.Min.X - 1
 			for _, s := range stalls {
@@ -88,10 +88,14 @@ func bandLabels(c draw.Canvas, stalls []model.StallRecord, x func(sim.Time) vg.L
 }
 
 func stallWord(w model.StallWhere) string {
-	if w == model.StallProcess {
+	switch w {
+	case model.StallProcess:
 		return "freeze "
+	case model.StallGC, model.StallSteal, model.StallCPU:
+		return w.String() + " "
+	default:
+		return "stall "
 	}
-	return "stall "
 }
 
 // stallEntries are the legend's entries for the kinds of stall shown.
@@ -102,7 +106,10 @@ func stallEntries(stalls []model.StallRecord) (legend []entry) {
 	}{
 		{model.StallAppend, "append stall"},
 		{model.StallSweep, "sweep stall"},
+		{model.StallCPU, "cores busy"},
 		{model.StallProcess, "freeze"},
+		{model.StallGC, "gc pause"},
+		{model.StallSteal, "steal"},
 	} {
 		if slices.ContainsFunc(stalls, func(s model.StallRecord) bool { return s.Where == k.where }) {
 			legend = append(legend, bandEntry(bandColor(k.where), k.label))

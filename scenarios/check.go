@@ -178,7 +178,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		return nil
 	}
 	if n := t.node.child("file"); n != nil {
-		for _, other := range []string{"where", "broker", "at", "every", "for", "until"} {
+		for _, other := range []string{"where", "broker", "at", "every", "for", "until", "tasks"} {
 			if o := t.node.child(other); o != nil {
 				d.atKey(o, `want either "file", which says where and when, or %q`, other)
 			}
@@ -196,15 +196,21 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		}
 		return stalls
 	}
-	s := model.Stall{Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent)}
+	s := model.Stall{Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent), Tasks: int(t.Tasks)}
 	if n := t.node.child("where"); n == nil {
 		d.atKey(t.node, `the key "where" is missing`)
 	} else if t.Where != "" {
-		w, ok := stallWheres[t.Where]
+		w, ok := model.ParseStallWhere(t.Where)
 		if !ok {
-			d.inside(n, 0, "%q is not simulated yet; simulated are append, sweep, process", t.Where)
+			d.inside(n, 0, "%q is not simulated yet; simulated are %s", t.Where, strings.Join(model.StallWheres(), ", "))
 		}
 		s.Where = w
+		switch tasks := t.node.child("tasks"); {
+		case ok && w == model.StallCPU && tasks == nil:
+			d.atKey(t.node, `want "tasks", how many threads keep a core busy`)
+		case ok && w != model.StallCPU && tasks != nil:
+			d.atKey(tasks, `goes with where = "cpu" alone`)
+		}
 	}
 	d.span(t.At, 0, durationMost+1)
 	d.span(t.Until, 0, durationMost+1)
@@ -236,11 +242,6 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", plain(t.At.v), plain(runs))
 	}
 	return []model.Stall{s}
-}
-
-// stallWheres are what can stall; the keys follow model.StallWhere.String.
-var stallWheres = map[string]model.StallWhere{
-	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess,
 }
 
 // loadQueue checks that the release has the queue of a [[load]].

@@ -97,7 +97,8 @@ type neighbourTable struct {
 
 type stallTable struct {
 	placed
-	Where  string   `toml:"where" one:"append,sweep,process,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process (a freeze, a collection)."`
+	Where  string   `toml:"where" one:"append,sweep,process,gc,steal,cpu,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process,enum=gc,enum=steal,enum=cpu" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process: process (SIGSTOP, a machine that is moved), gc (a collection, a safepoint), steal (the hypervisor runs somebody else) are told apart in the results. cpu stops nothing: tasks of others keep cores busy."`
+	Tasks  int64    `toml:"tasks" min:"1" max:"1024" jsonschema_description:"cpu: how many threads of others, a core each as far as there are any."`
 	Broker int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Where: the number of one of the route's brokers."`
 	At     duration `toml:"at" jsonschema_description:"When it begins; with every: when the first one does."`
 	Every  dist     `toml:"every" unit:"time" jsonschema_description:"Time from one beginning to the next. Absent: once."`

@@ -22,6 +22,7 @@ var stallColumns = []string{"kind", "index", "by_seq", "start_ns", "end_ns", "wi
 // process.
 var stallKinds = map[string]model.StallWhere{
 	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess, "freeze": model.StallProcess,
+	"gc": model.StallGC, "steal": model.StallSteal,
 }
 
 // stallFile decodes the file of a [[stall]].
@@ -91,7 +92,7 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 		}
 		where, ok := stallKinds[row[at["kind"]]]
 		if !ok {
-			fault(line, "kind", "want append, sweep, process or freeze, got %q", clip(row[at["kind"]]))
+			fault(line, "kind", "want append, sweep, process, freeze, gc or steal, got %q", clip(row[at["kind"]]))
 			continue
 		}
 		from, to := "start_ns", "end_ns"

@@ -12,8 +12,9 @@ import (
 const stallsMax = 1_000_000
 
 // ReadStalls reads a stalls CSV: an append stall holds what begins from
-// window_start_ns (start_ns where that is empty) until end_ns; a freeze stops
-// the process from start_ns to end_ns, a sweep stall the sweeper.
+// window_start_ns (start_ns where that is empty) until end_ns; a freeze,
+// a gc or a steal stops the process from start_ns to end_ns, a sweep stall the
+// sweeper.
 func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 	t, err := newTable(file, r)
 	if err != nil {
@@ -37,10 +38,14 @@ func ReadStalls(file string, r io.Reader) ([]model.Stall, error) {
 			}
 		case "freeze":
 			stall.Where = model.StallProcess
+		case "gc":
+			stall.Where = model.StallGC
+		case "steal":
+			stall.Where = model.StallSteal
 		case "sweep":
 			stall.Where = model.StallSweep
 		default:
-			t.bad("kind: want append, freeze or sweep, got %.40q", t.cell(kind))
+			t.bad("kind: want append, freeze, gc, steal or sweep, got %.40q", t.cell(kind))
 			continue
 		}
 		if !okFrom || !okUntil {
@@ -72,7 +77,7 @@ const signalled = sim.Millisecond
 func thaw(stalls []model.Stall, arrivals []sim.Time) {
 	for i := range stalls {
 		f := &stalls[i]
-		if f.Where != model.StallProcess {
+		if !f.Where.Freezes() {
 			continue
 		}
 		sign := func(t sim.Time) {

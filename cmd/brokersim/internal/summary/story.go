@@ -82,7 +82,7 @@ type stalls struct {
 	cause   stall
 	caused  bool
 	longest stall
-	count   [model.StallProcess + 1]int64
+	count   [model.StallCPU + 1]int64
 }
 
 const stallsTold = 3

@@ -638,10 +638,18 @@ func (s *Story) notes() (notes []string) {
 
 // stallNoun names a kind of stall; the process's is a freeze.
 func stallNoun(w model.StallWhere) string {
-	if w == model.StallProcess {
+	switch w {
+	case model.StallProcess:
 		return "freeze"
+	case model.StallGC:
+		return "gc pause"
+	case model.StallSteal:
+		return "steal pause"
+	case model.StallCPU:
+		return "busy spell"
+	default:
+		return w.String() + " stall"
 	}
-	return w.String() + " stall"
 }
 
 func stallBegins(st stall) string {
@@ -653,8 +661,10 @@ func stallBegins(st stall) string {
 		return fmt.Sprintf("append stall begins: seq %d holds the put lock", st.BySeq)
 	case model.StallSweep:
 		return "sweep stall begins: no queue is swept"
+	case model.StallCPU:
+		return "busy spell begins: tasks of others keep cores"
 	default:
-		return "freeze begins: the whole process stands still"
+		return stallNoun(st.Where) + " begins: the whole process stands still"
 	}
 }
 
