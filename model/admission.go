@@ -25,7 +25,8 @@ const (
 // Reject is SendMessageProcessor.rejectRequest, asked by the codec thread on
 // arrival: before the timestamp and the queue, so a send that passes it may
 // still meet [OVERLOAD] when it is offered to the queue (facts §2.1, §2.3,
-// §15.3, 6). The transient pool's part of the rule is not modelled.
-func Reject(lock *LockState, nowMs, osPageCacheBusyTimeOutMills int64) bool {
-	return lock.Busy(nowMs, osPageCacheBusyTimeOutMills)
+// §15.3, 6). The page cache is busy, or the transient pool deficient: it has no
+// buffer free; NoPool is for a broker without one.
+func Reject(lock *LockState, nowMs, osPageCacheBusyTimeOutMills int64, freeBuffers int) bool {
+	return lock.Busy(nowMs, osPageCacheBusyTimeOutMills) || freeBuffers == 0
 }

@@ -18,6 +18,7 @@ type allocator struct {
 	takes     sampler // to create and map a file
 	warm      sampler // to write into one of its pages (warmMapedFileEnable); nil: it doesn't
 	warmPages int64
+	warming   bool
 
 	requested int64 // files below are asked for,
 	ready     int64 // and those below are there
@@ -97,11 +98,10 @@ func (b *broker) roll(w uint32) {
 
 // fillFile is the blank record that ends a file.
 func (b *broker) fillFile() {
-	b.log.wrote = b.log.fileEnd
-	b.log.readable = b.log.wrote
+	b.wroteTo(b.log.fileEnd)
 	if b.store != nil {
 		b.store.flush.advance(b.eng.Now())
-		b.store.flush.wrote = b.log.wrote
+		b.store.flush.wrote = b.log.readable
 	}
 }
 
@@ -109,26 +109,32 @@ func (b *broker) fillFile() {
 // since an earlier roll.
 func (b *broker) request(next int64) bool {
 	f := &b.files
-	for ; f.requested < next+2; f.requested++ {
+	for most := b.submits(); f.requested < next+2; f.requested++ {
+		if most--; most < 0 {
+			return f.requested > next
+		}
 		if f.requested == f.ready { // the thread is idle
-			b.eng.At(b.eng.Now()+b.allocates(), evAllocated, b.id)
+			b.eng.At(b.eng.Now()+f.takes.draw(), evAllocated, b.id)
 		}
 	}
 	return true
 }
 
-// allocates is how long the next file takes.
-func (b *broker) allocates() sim.Time {
-	f := &b.files
-	return f.takes.draw() + sim.Time(f.warmPages)*f.warm.draw()
-}
-
-// allocated is a file that is there.
+// allocated is a file that is mapped, and with the transient pool has got its
+// buffer, or one that is warm as well.
 func (b *broker) allocated() {
 	f := &b.files
+	now := b.eng.Now()
+	if !f.warming && b.pool != nil {
+		b.pool.borrow()
+	}
+	if f.warming = !f.warming && f.warmPages > 0; f.warming {
+		b.eng.At(now+sim.Time(f.warmPages)*f.warm.draw(), evAllocated, b.id)
+		return
+	}
 	f.ready++
 	if f.ready < f.requested {
-		b.eng.At(b.eng.Now()+b.allocates(), evAllocated, b.id)
+		b.eng.At(now+f.takes.draw(), evAllocated, b.id)
 	}
 	if f.waiting {
 		b.waited()

@@ -121,7 +121,7 @@ func handMerged(cfg *Config) *Stats {
 			a := book.open()
 			a.Send, a.Arrive, a.Body = now, now, 1024
 			nowMs := clock.Ms(now)
-			if Reject(&lock, nowMs, limit) {
+			if Reject(&lock, nowMs, limit, NoPool) {
 				answer(a, now, RejectRequest, CodeSystemBusy)
 			} else {
 				a.Enq, a.CreateMs = now, nowMs

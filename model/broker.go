@@ -48,7 +48,8 @@ type broker struct {
 	lock     putLock
 	log      logEnd
 	files    allocator
-	store    *modelStore // nil: an append is one draw
+	pool     *transientPool // nil: none in effect
+	store    *modelStore    // nil: an append is one draw
 	sweeper  sweeper
 	loads    []load
 	cpu      cpu
@@ -87,11 +88,14 @@ const (
 	evLockRetry   sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
 	evLoadDone    sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
 	evAllocated   sim.Kind = 1*sim.KindsPerClass + 4
+	evCommitted   sim.Kind = 1*sim.KindsPerClass + 5
 	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
 	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
 	evArrive      sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
 	evOffer       sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
 	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
+	evCommitTimer sim.Kind = 4*sim.KindsPerClass + 2
+	evCommitLook  sim.Kind = 4*sim.KindsPerClass + 3
 	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
 	evReach       sim.Kind = 3*sim.KindsPerClass + 3 // arg: flight
 	evTake        sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
@@ -174,6 +178,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.codecCPU.stream = streams.Stream("cpu codec")
 	b.store = newModelStore(cfg, &c.traits, i, streams)
 	b.initLog(streams)
+	b.initPool(streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for w := range b.workers {
@@ -229,6 +234,12 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.done(uint32(arg))
 		case evAllocated:
 			b.allocated()
+		case evCommitted:
+			b.pool.done(b)
+		case evCommitTimer:
+			b.pool.timeout(b)
+		case evCommitLook:
+			b.pool.look(b)
 		case evRollTimeout:
 			b.rollTimeout(uint32(arg))
 		case evSweep:

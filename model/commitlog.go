@@ -84,7 +84,12 @@ func (b *broker) appended(w uint32, a *attempt, length int64) sim.Time {
 	if b.store == nil {
 		return now + b.append.draw()
 	}
-	end := b.store.begin(now, int(w), b.log.wrote, length, a.Seq)
+	var end sim.Time
+	if b.pool != nil && b.pool.buffered[b.log.fileEnd/b.log.fileSize-1] {
+		end = b.store.buffer(now, length, a.Seq)
+	} else {
+		end = b.store.begin(now, int(w), b.log.wrote, length, a.Seq)
+	}
 	pauses := b.store.pauses
 	if len(pauses) == 0 {
 		return end
@@ -107,8 +112,7 @@ func (b *broker) unlock(w uint32) {
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
 	if a.end > 0 { // else it went into no file
-		b.log.wrote = a.end
-		b.log.readable = b.log.wrote
+		b.wroteTo(a.end)
 		b.inOrderOfSend(a)
 	}
 	b.enter(w, CauseBacklog)
@@ -118,7 +122,10 @@ func (b *broker) unlock(w uint32) {
 	b.lock.held = false
 	b.lock.state.Released()
 	if b.store != nil {
-		b.store.end(now, b.log.wrote)
+		b.store.end(now, b.log.readable)
+	}
+	if b.pool != nil {
+		b.pool.putDone(b)
 	}
 	done := now + b.finished(w)
 	if b.lock.waiting.n == 0 {

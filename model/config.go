@@ -93,6 +93,13 @@ type Settings struct {
 	WakeFlushWhenPutMessage            bool
 	MappedFileSizeCommitLog            int
 	WarmMapedFileEnable                bool
+	TransientStorePoolEnable           bool
+	TransientStorePoolSize             int
+	FastFailIfNoBufferInStorePool      bool
+	CommitIntervalCommitLog            int // ms
+	CommitCommitLogLeastPages          int
+	CommitCommitLogThoroughInterval    int // ms
+	WakeCommitWhenPutMessage           bool
 }
 
 // Machine is what the broker runs on.
@@ -129,6 +136,7 @@ type Store struct {
 	Filled   int64        // bytes of the first file, when the run begins
 	Allocate variate.Dist // ns to create and map a file; nil: none
 	WarmPage variate.Dist // ns to write into one of its pages, with warmMapedFileEnable; nil: none
+	Commit   variate.Dist // ns of a commit of the transient pool, beside what the page cache makes of it; nil: none
 
 	Profile          *Profile     // nil: none
 	PageCache        *PageCache   // nil: none
@@ -297,6 +305,10 @@ func isClosed(a variate.Arrivals) bool {
 func (s *Store) check(b *Settings, bad func(format string, args ...any)) {
 	if b.MappedFileSizeCommitLog < pageSize {
 		bad("mappedFileSizeCommitLog: want at least %d, got %d", pageSize, b.MappedFileSizeCommitLog)
+	}
+	if b.TransientStorePoolEnable && (b.TransientStorePoolSize < 0 || b.CommitIntervalCommitLog < 1 || b.CommitCommitLogThoroughInterval < 0 || b.CommitCommitLogLeastPages < 0) {
+		bad("transientStorePoolSize, commitIntervalCommitLog, commitCommitLogThoroughInterval, commitCommitLogLeastPages: want at least 0, 1, 0 and 0, got %d, %d, %d and %d",
+			b.TransientStorePoolSize, b.CommitIntervalCommitLog, b.CommitCommitLogThoroughInterval, b.CommitCommitLogLeastPages)
 	}
 	if s.Filled < 0 || s.Filled > int64(b.MappedFileSizeCommitLog) || s.Filled > 0 && s.Start == LogEmpty {
 		bad("filled: want 0 to mappedFileSizeCommitLog = %d, and 0 of no file, got %d", b.MappedFileSizeCommitLog, s.Filled)

@@ -48,6 +48,10 @@ func DefaultAllocate() variate.Dist { return must("lognormal(median=70us, p99=2m
 // DefaultWarmPage is described at DefaultAllocate.
 func DefaultWarmPage() variate.Dist { return must("constant(8us)") }
 
+// DefaultCommit is what it takes the transient pool to write a few pages to its
+// file, beside what the page cache makes of it: a write of 16 KiB. It is a guess.
+func DefaultCommit() variate.Dist { return must("lognormal(median=15us, p99=150us)") }
+
 // DefaultQuantum is how long a thread keeps a core that others wait for.
 const DefaultQuantum = 3 * sim.Millisecond
 

@@ -25,6 +25,7 @@
 //  6. putlock.go    the put lock, isOSPageCacheBusy
 //     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
 //     allocator.go  the next file of the commit log, created ahead of need
+//     transientpool.go  buffers instead of the page cache, and their commits
 //     costs.go      what it takes; stall.go: what holds it up
 //     modelstore.go what it takes by mechanism, if the scenario says so:
 //     profile.go      as measured on a disk, by place in the file and phase of
@@ -71,12 +72,14 @@
 //     record and what the kernel needs to begin with a file that is there take
 //     no time beside what a profile says of a roll. Creating a file never
 //     fails. A record that fits into no file counts as stored, as its producer
-//     is told (facts §6.4).
+//     is told (facts §6.4). A commit of the transient pool is a write of a few
+//     pages; the append into its buffer meets no page that is missing or being
+//     written, so a profile's and a page cache's stalls hold the commit thread
+//     up instead of the put lock. Injected ones stay where they are put.
 //  9. A producer gives up sendMsgTimeout after the call; an answer that comes
 //     later counts as client_timeout, whatever it says.
-//  10. Producers send once: retries, flush, replica and the transient pool are
-//     not simulated yet, nor are response callbacks in the send queue (4.7.1
-//     to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
+//  10. Flush and replica are not simulated yet, nor are response callbacks in
+//     the send queue (4.7.1 to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
 //     of them a configuration asks for.
 //
 // # Reproducible

@@ -39,8 +39,8 @@ type mechanism struct {
 }
 
 type busy struct {
-	until sim.Time
-	by    string
+	from, until sim.Time
+	by          string
 }
 
 // Pause is one wait inside an append, by the name of its mechanism.
@@ -133,7 +133,7 @@ func (s *modelStore) begin(now sim.Time, worker int, at, length, seq int64) sim.
 		end += s.roll.draw()
 	}
 	if length == 0 {
-		return s.held(now, end)
+		return s.held(now, end, true)
 	}
 	if s.profile == nil {
 		end += s.plain.draw()
@@ -142,9 +142,46 @@ func (s *modelStore) begin(now sim.Time, worker int, at, length, seq int64) sim.
 		end += s.cost(CrossedBy(offset, length), phase, length)
 		end = s.crossing(offset, length, end)
 	}
-	end = s.held(now, end)
+	end = s.held(now, end, true)
 	if s.cache != nil {
 		end = s.dirty(worker, at, length, end)
+	}
+	return end
+}
+
+// buffer is an append to a buffer of the transient pool: memory of its own, of
+// which no page is missing, clean or under writeback.
+func (s *modelStore) buffer(now sim.Time, length, seq int64) sim.Time {
+	s.pauses, s.seq = s.pauses[:0], seq
+	s.elapse(now)
+	s.rolled = false
+	switch {
+	case length == 0:
+		return now
+	case s.profile == nil:
+		return s.held(now, now+s.plain.draw(), false)
+	default:
+		return s.held(now, now+s.copying(length), false)
+	}
+}
+
+// commit is the transient pool's write of what its buffer has, from one offset
+// to another, to the file: page by page what an append would have met there.
+// end is when it is over if nothing of that takes time.
+func (s *modelStore) commit(now, end sim.Time, from, to int64) sim.Time {
+	s.pauses, s.seq = s.pauses[:0], Absent
+	s.elapse(now)
+	s.flush.advance(now)
+	phase := s.flush.phase()
+	if s.profile != nil {
+		for at := from; at < to; at = at/pageSize*pageSize + pageSize {
+			end += s.ladder[CrossedBy(at%s.fileSize, 1)][phase].draw()
+		}
+		end = s.crossing(from%s.fileSize, to-from, end)
+	}
+	end = s.held(now, end, true)
+	if s.cache != nil {
+		end = s.dirty(0, from, to-from, end)
 	}
 	return end
 }
@@ -155,8 +192,13 @@ func (s *modelStore) end(now sim.Time, wrote int64) { s.flush.appended(now, wrot
 
 // cost is what an append takes that nothing holds up.
 func (s *modelStore) cost(b Boundary, phase Phase, length int64) sim.Time {
-	copying := s.profile.PerRecord + float64(s.profile.PerByte*float64(length))
-	return sim.Time(variate.Round(copying)) + s.ladder[b][phase].draw()
+	return s.copying(length) + s.ladder[b][phase].draw()
+}
+
+// copying is what a record's bytes take.
+func (s *modelStore) copying(length int64) sim.Time {
+	ns := s.profile.PerRecord + float64(s.profile.PerByte*float64(length))
+	return sim.Time(variate.Round(ns))
 }
 
 // crossing adds the stalls that come by position.
@@ -197,8 +239,12 @@ func (s *modelStore) take(p *mechanism) (from, until sim.Time) {
 		return from, from
 	}
 	r := &s.busy[p.spec.On]
+	begin := r.from // of what queues up
+	if from > r.until {
+		begin = from
+	}
 	from = max(from, r.until)
-	*r = busy{from + p.lasts.draw(), p.spec.Name}
+	*r = busy{begin, from + p.lasts.draw(), p.spec.Name}
 	return from, r.until
 }
 
@@ -210,19 +256,21 @@ func (s *modelStore) elapse(now sim.Time) {
 }
 
 // held is the end of work that would last from now to end, without what holds
-// it up: it stands still as long as any resource is taken away.
-func (s *modelStore) held(now, end sim.Time) sim.Time {
+// it up: it stands still as long as the processor is taken away, or, where it
+// needs that, the disk.
+func (s *modelStore) held(now, end sim.Time, disk bool) sim.Time {
 	still := now
-	for _, r := range s.busy {
-		if r.until > still {
-			end = s.pause(r.by, still, r.until) + (end - still)
+	for on, r := range s.busy {
+		if r.until > still && r.from < end && (disk || Resource(on) != OnDisk) {
+			from := max(still, r.from)
+			end += s.pause(r.by, from, r.until) - from
 			still = r.until
 		}
 	}
 	for p := s.first(); p != nil && p.next <= end; p = s.first() {
-		name := p.spec.Name
+		name, on := p.spec.Name, p.spec.On
 		from, until := s.take(p)
-		if from = max(from, still); until > from {
+		if from = max(from, still); until > from && (disk || on != OnDisk) {
 			s.pause(name, from, until)
 			end += until - from
 			still = until

@@ -16,6 +16,7 @@ type Observer struct {
 	Pause     func(*Pause)                 // each wait inside an append, when the append begins
 	Queue     func(t sim.Time, length int) // send queue length after each change
 	Lock      func(from, to sim.Time)      // the put lock was held from..to
+	Commit    func(t sim.Time, end int64)  // the transient pool has committed up to that offset
 	AllSweeps bool
 }
 

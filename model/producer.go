@@ -238,7 +238,7 @@ func (b *broker) received(p *producer, a *attempt) {
 	b.books.open++
 	b.books.arrived++
 	b.codecUntil = now + received
-	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills) {
+	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills, b.freeBuffers()) {
 		b.answer(a, RejectRequest, CodeSystemBusy)
 		return
 	}

@@ -36,6 +36,7 @@ type Traits struct {
 	PipelinedPut         bool   // >= 4.7.0: the send worker doesn't wait for flush and replica
 	ReplicaNeedsInSync   bool   // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
 	MappedFileKeys       bool   // >= 4.5.2: mapedFile... keys are spelt mappedFile...
+	PutWakesCommit       bool   // <= 5.3.1: a put wakes the commit thread; since, if wakeCommitWhenPutMessage
 	PutWakesFlush        bool   // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
 
 	// The client's latency fault table (MQFaultStrategy, LatencyFaultToleranceImpl).
@@ -128,6 +129,7 @@ var changes = []change{
 		t.FaultIsolationMs = 30_000
 		t.EndTransactionInSend = true
 		t.PutWakesFlush = true
+		t.PutWakesCommit = true
 	}},
 	{"4.2.0", func(t *Traits) { t.FastFailureSwitch = true; t.Swept = []SweptQueue{SendQueue, PullQueue} }},
 	{"4.3.0", func(t *Traits) {
@@ -174,7 +176,7 @@ var changes = []change{
 		t.SystemBusyRetried = true
 		t.AckThreads = 16
 	}},
-	{"5.3.2", func(t *Traits) { t.PutWakesFlush = false }},
+	{"5.3.2", func(t *Traits) { t.PutWakesFlush = false; t.PutWakesCommit = false }},
 }
 
 // TraitsOf returns the traits of a release. The error names the release and
@@ -198,9 +200,10 @@ func (t *Traits) Sweeps(q SweptQueue) bool { return slices.Contains(t.Swept, q) 
 
 // FlushMode is how FlushRealTimeService of the release gets to work under
 // these settings (facts §7.2): only a thread that waits, rather than sleeps,
-// notices that a put wakes it.
+// notices that a put wakes it, or that a commit of the transient pool does (facts
+// §7.4).
 func (t *Traits) FlushMode(s *Settings) FlushMode {
-	if !s.FlushCommitLogTimed && (t.PutWakesFlush || s.WakeFlushWhenPutMessage) {
+	if !s.FlushCommitLogTimed && (t.PoolInEffect(s) || t.PutWakesFlush || s.WakeFlushWhenPutMessage) {
 		return FlushWoken
 	}
 	return FlushTimed
@@ -251,6 +254,11 @@ func Defaults(release string, cores int) (Settings, error) {
 		FlushCommitLogLeastPages:           4,
 		FlushCommitLogThoroughInterval:     10000,
 		MappedFileSizeCommitLog:            1 << 30,
+		TransientStorePoolSize:             5,
+		CommitIntervalCommitLog:            200,
+		CommitCommitLogLeastPages:          4,
+		CommitCommitLogThoroughInterval:    200,
+		WakeCommitWhenPutMessage:           true,
 	}
 	if t.SendThreadsByCores {
 		s.SendMessageThreadPoolNums = min(cores, 4)

@@ -143,6 +143,7 @@ func TestTraitsSince(t *testing.T) {
 		{"reentrant lock", "facts §6.2", func(t model.Traits) bool { return defaults(t).UseReentrantLockWhenPutMessage }, "4.9.1", ""},
 		{"3 ack threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).AckMessageThreadPoolNums == 3 }, "5.0.0", "5.3.0"},
 		{"put wakes flush", "facts §7.2", func(t model.Traits) bool { return t.PutWakesFlush }, "4.0.0-incubating", "5.3.2"},
+		{"put wakes commit", "facts §7.4", func(t model.Traits) bool { return t.PutWakesCommit }, "4.0.0-incubating", "5.3.2"},
 		{"flushCommitLogTimed", "facts §7.2", func(t model.Traits) bool { return defaults(t).FlushCommitLogTimed }, "4.9.1", ""},
 		{"16 ack threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).AckMessageThreadPoolNums == 16 }, "5.3.0", ""},
 		{"admin queue bounded", "facts §5.1", func(t model.Traits) bool { return defaults(t).AdminBrokerThreadPoolQueueCapacity == 10000 }, "5.0.0", ""},
@@ -178,7 +179,8 @@ func TestDefaults(t *testing.T) {
 			HeartbeatThreadPoolQueueCapacity: 50000, EndTransactionPoolQueueCapacity: 100000, AckThreadPoolQueueCapacity: 100000,
 			AdminBrokerThreadPoolQueueCapacity: math.MaxInt32, MaxMessageSize: 4194304,
 			FlushIntervalCommitLog: 500, FlushCommitLogLeastPages: 4, FlushCommitLogThoroughInterval: 10000,
-			MappedFileSizeCommitLog: 1073741824,
+			MappedFileSizeCommitLog: 1073741824, TransientStorePoolSize: 5,
+			CommitIntervalCommitLog: 200, CommitCommitLogLeastPages: 4, CommitCommitLogThoroughInterval: 200, WakeCommitWhenPutMessage: true,
 		}
 	}
 	with := func(s model.Settings, set ...func(*model.Settings)) model.Settings {

@@ -150,8 +150,14 @@ func TestBusy(t *testing.T) {
 		if got := l.Busy(c.nowMs, c.timeoutMs); got != c.want {
 			t.Errorf("%s: got %v", c.name, got)
 		}
-		if got := model.Reject(&l, c.nowMs, c.timeoutMs); got != c.want {
+		if got := model.Reject(&l, c.nowMs, c.timeoutMs, model.NoPool); got != c.want {
 			t.Errorf("%s: rejectRequest: got %v", c.name, got)
+		}
+		if got := model.Reject(&l, c.nowMs, c.timeoutMs, 1); got != c.want {
+			t.Errorf("%s: rejectRequest with a buffer left: got %v", c.name, got)
+		}
+		if !model.Reject(&l, c.nowMs, c.timeoutMs, 0) {
+			t.Errorf("%s: rejectRequest with no buffer left: got false", c.name)
 		}
 		l.Released()
 		if l.Busy(c.nowMs, c.timeoutMs) {

@@ -36,6 +36,7 @@ const (
 	threadsMost  = 10_000             // each lock that spins looks at all that wait
 	unknownMost  = 100                // unknown keys of a broker.conf that are named one by one
 	capacityMost = math.MaxInt32
+	poolMost     = 10_000
 )
 
 // sinceKeys are the keys that the oldest release does not have (BrokerConfig
@@ -58,6 +59,7 @@ var sinceKeys = map[string]string{
 	"adminBrokerThreadPoolQueueCapacity": "5.0.0",
 	"waitTimeMillsInAdminBrokerQueue":    "5.3.0",
 	"wakeFlushWhenPutMessage":            "5.0.0",
+	"wakeCommitWhenPutMessage":           "5.0.0",
 	"mappedFileSizeCommitLog":            "4.5.2",
 }
 
@@ -68,16 +70,15 @@ var otherKeys = strings.Fields(`
 	autoCreateSubscriptionGroup listenPort deleteWhen fileReservedTime mapedFileSizeConsumeQueue
 	mappedFileSizeConsumeQueue destroyMapedFileIntervalForcibly redeleteHangedFileInterval
 	diskMaxUsedSpaceRatio storePathRootDir storePathCommitLog flushConsumeQueueLeastPages
-	flushConsumeQueueThoroughInterval brokerRole flushDiskType transientStorePoolEnable
+	flushConsumeQueueThoroughInterval brokerRole flushDiskType
 	queryThreadPoolQueueCapacity clientManagerThreadPoolQueueCapacity consumerManagerThreadPoolQueueCapacity
 	replyThreadPoolQueueCapacity putThreadPoolQueueCapacity loadBalanceThreadPoolQueueCapacity
 	putMessageFutureThreadPoolNums asyncSendEnable queryMessageThreadPoolNums clientManageThreadPoolNums
 	consumerManageThreadPoolNums processReplyMessageThreadPoolNums loadBalanceProcessorThreadPoolNums
 	startAcceptSendRequestTimeStamp longPollingEnable shortPollingTimeMills transferMsgByHeap rejectTransactionMessage
 	serverWorkerThreads serverSelectorThreads serverCallbackExecutorThreads useEpollNativeSelector
-	commitIntervalCommitLog commitCommitLogLeastPages
-	commitCommitLogThoroughInterval wakeCommitWhenPutMessage syncFlushTimeout slaveTimeout
-	putMessageTimeout transientStorePoolSize fastFailIfNoBufferInStorePool
+	syncFlushTimeout slaveTimeout
+	putMessageTimeout
 	flushLeastPagesWhenWarmMapedFile topicQueueLockNum useABSLock spinLockCollisionRetreatOptimalDegree
 	haTransferBatchSize haSlaveFallbehindMax haMaxGapNotInSync haSendHeartbeatInterval haHousekeepingInterval
 	inSyncReplicas minInSyncReplicas totalReplicas allAckInSyncStateSet enableAutoInSyncReplicas cleanResourceInterval
@@ -87,7 +88,7 @@ var otherKeys = strings.Fields(`
 	debugLockEnable enableBuildConsumeQueueConcurrently dispatchFromSenderThread readUnCommitted`)
 
 // missing are settings that would change a run if the model had them.
-var missing = map[string]string{"flushDiskType": "SYNC_FLUSH", "brokerRole": "SYNC_MASTER", "transientStorePoolEnable": "true"}
+var missing = map[string]string{"flushDiskType": "SYNC_FLUSH", "brokerRole": "SYNC_MASTER"}
 
 // brokerKeys are the keys that the model reads, in the order of Settings.
 var brokerKeys = func() []brokerKey {
@@ -129,10 +130,24 @@ var brokerKeys = func() []brokerKey {
 			k.least, k.most, k.doc = 4096, math.MaxInt32, "Size in bytes of a file of the commit log."
 		case k.name == "warmMapedFileEnable":
 			k.doc = "Whether the allocator writes into each page of a new file."
+		case k.name == "transientStorePoolEnable":
+			k.doc = "Whether appends go to buffers that are committed to the file later."
+		case k.name == "transientStorePoolSize":
+			k.most, k.doc = poolMost, "Buffers of the pool, of a file's size each."
+		case k.name == "fastFailIfNoBufferInStorePool":
+			k.doc = "Whether no file is created without a buffer; else it is written as without the pool."
+		case k.name == "commitIntervalCommitLog":
+			k.least, k.most, k.doc = 1, math.MaxInt32, "ms that the commit thread waits, unless a put wakes it."
+		case k.name == "commitCommitLogLeastPages":
+			k.most, k.doc = math.MaxInt32, "Pages that must be there for it to commit."
+		case k.name == "commitCommitLogThoroughInterval":
+			k.most, k.doc = math.MaxInt32, "ms after which it commits whatever there is."
+		case k.name == "wakeCommitWhenPutMessage":
+			k.doc = "Whether a put wakes the commit thread, since 5.3.2; before, it does."
 		case k.kind != reflect.Bool:
 			k.most = math.MaxInt64
 		}
-		k.store = strings.HasSuffix(k.name, "CommitLog") && !strings.HasPrefix(k.name, "mapped") || strings.HasPrefix(k.name, "flushCommitLog") || k.name == "wakeFlushWhenPutMessage"
+		k.store = strings.HasPrefix(k.name, "flush") || k.name == "wakeFlushWhenPutMessage"
 		keys = append(keys, k)
 		if k.name == "mappedFileSizeCommitLog" { // as it was spelt before
 			k.name, k.since, k.until = "mapedFileSizeCommitLog", "", k.since

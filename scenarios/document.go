@@ -67,6 +67,7 @@ type storeTable struct {
 	Filled   size   `toml:"filled" jsonschema:"default=0B" jsonschema_description:"How far the last file is written when the run begins."`
 	Allocate dist   `toml:"allocate" unit:"time" jsonschema:"default=lognormal(median=70us\\, p99=2ms)" jsonschema_description:"What it takes to create and map a file of the commit log, ahead of need."`
 	WarmPage dist   `toml:"warm_page" unit:"time" jsonschema:"default=constant(8us)" jsonschema_description:"With broker.warmMapedFileEnable: what it takes to write into one page of 4 KiB of a new file."`
+	Commit   dist   `toml:"commit" unit:"time" jsonschema:"default=lognormal(median=15us\\, p99=150us)" jsonschema_description:"With broker.transientStorePoolEnable: what a commit takes, beside what the page cache makes of it."`
 
 	TopicLength      size `toml:"topic_length" jsonschema:"default=9B" jsonschema_description:"Of a record, with profile or pagecache: it has 91 bytes, topic, properties and body."`
 	PropertiesLength size `toml:"properties_length" jsonschema:"default=62B" jsonschema_description:"Of a record, with profile or pagecache."`

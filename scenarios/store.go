@@ -75,12 +75,15 @@ func (d *decoder) store(t *storeTable) model.Store {
 func (d *decoder) logFiles(t *storeTable, s *model.Store) {
 	s.Start, _ = model.ParseLogStart(t.Start)
 	s.Filled = t.Filled.v
-	s.Allocate, s.WarmPage = model.DefaultAllocate(), model.DefaultWarmPage()
+	s.Allocate, s.WarmPage, s.Commit = model.DefaultAllocate(), model.DefaultWarmPage(), model.DefaultCommit()
 	if x := d.within(t.Allocate, serviceMost); x.v != nil {
 		s.Allocate = x.v
 	}
 	if x := d.within(t.WarmPage, sim.Second); x.v != nil {
 		s.WarmPage = x.v
+	}
+	if x := d.within(t.Commit, serviceMost); x.v != nil {
+		s.Commit = x.v
 	}
 }
 

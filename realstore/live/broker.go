@@ -228,7 +228,7 @@ func (b *broker) arrive(r *Row) {
 	now := b.clock.now()
 	r.Arrive = now
 	lock := b.lockState()
-	if model.Reject(&lock, b.ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills) {
+	if model.Reject(&lock, b.ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills, model.NoPool) {
 		b.answer(r, model.RejectRequest, model.CodeSystemBusy, now)
 		return
 	}
