@@ -158,7 +158,7 @@ func (p *transientPool) putDone(b *broker) {
 			return
 		}
 		p.working = true
-		b.eng.At(now+p.wake.draw()+b.cpu.wait(b.lock.spinning()), evCommitLook, b.id)
+		b.eng.At(now+p.wake.draw()+b.cpu.wait(b.busy()), evCommitLook, b.id)
 	}
 }
 

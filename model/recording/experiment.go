@@ -129,15 +129,11 @@ func (e *Experiment) settings(f *file) error {
 	b.whole("waitTimeMillsInSendQueue", 0, waitMsMax, func(n int64) { s.WaitTimeMillsInSendQueue = n })
 	b.boolean("useReentrantLockWhenPutMessage", func(is bool) { s.UseReentrantLockWhenPutMessage = is })
 	b.boolean("brokerFastFailureEnable", func(is bool) { s.BrokerFastFailureEnable = is })
-	pool := false
-	b.boolean("transientStorePoolEnable", func(is bool) { pool = is })
+	b.boolean("transientStorePoolEnable", func(is bool) { s.TransientStorePoolEnable = is })
 	flush := b.word("flushDiskType", "ASYNC_FLUSH", "SYNC_FLUSH")
 	role := b.word("brokerRole", "ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
 	if flush == "SYNC_FLUSH" {
 		e.warn("flushDiskType=SYNC_FLUSH: the wait for the flush is not simulated yet; sends that waited behind one are simulated as if it took no time")
-	}
-	if pool {
-		e.warn("transientStorePoolEnable=true: the pool is not simulated yet")
 	}
 	if role == "SYNC_MASTER" {
 		e.warn("brokerRole=SYNC_MASTER: the wait for the replica is not simulated yet")
