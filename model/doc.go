@@ -14,6 +14,8 @@
 //     config.go     what a run is given
 //     broker.go     the kinds of events and the loop that calls what follows
 //  2. producer.go   a producer sends; the codec thread (netty) receives:
+//     route.go        to which queue of which broker
+//     message.go      what it does about the answer: retry, resend; and a message's fate
 //     attempt.go      the send's row, from here on (ledger.go keeps those in the system)
 //     admission.go    rejectRequest?              → [REJECTREQUEST]
 //     wallclock.go    decoded: createTimestamp, in whole wall-clock ms
@@ -76,10 +78,15 @@
 //     pages; the append into its buffer meets no page that is missing or being
 //     written, so a profile's and a page cache's stalls hold the commit thread
 //     up instead of the put lock. Injected ones stay where they are put.
-//  9. A producer gives up sendMsgTimeout after the call; an answer that comes
-//     later counts as client_timeout, whatever it says.
+//  9. A producer gives up sendMsgTimeout after the call, or where its release
+//     or mode has it so later; an answer that comes after that counts as
+//     client_timeout, whatever it says. What it makes of an answer takes it
+//     10 us. An open workload has a thread for every call, but one place in
+//     the round of queues. A client's pool of threads for asynchronous sends
+//     never fills, and the route never changes.
 //  10. Flush and replica are not simulated yet, nor are response callbacks in
-//     the send queue (4.7.1 to 4.9.2) and the sweeper's thread dumps (5.x). Unsupported says which
+//     the send queue (4.7.1 to 4.9.2) and the sweeper's thread dumps (5.x).
+//     Unsupported says which
 //     of them a configuration asks for.
 //
 // # Reproducible

@@ -276,9 +276,14 @@ func (b *broker) offer(seq int64) {
 }
 
 func (b *broker) queueChanged() {
-	if b.obs.Queue != nil {
-		b.obs.Queue(b.eng.Now(), b.queue.Len())
+	if b.obs.Queue == nil {
+		return
 	}
+	length := 0
+	for i := range b.brokers {
+		length += b.brokers[i].queue.Len()
+	}
+	b.obs.Queue(b.eng.Now(), length)
 }
 
 // inOrderOfSend notes that a message was stored, and counts it if one that its

@@ -23,11 +23,12 @@ type Result struct {
 	ErrorsTotal    int64           `json:"errors_total"`       // of replication 1
 	Thresholds     []ThresholdMark `json:"thresholds"`
 	Warnings       []string        `json:"warnings"`
-	Queues         []LoadCounts    `json:"queues,omitempty"`     // the other swept queues, where a scenario loads them
-	Retries        int64           `json:"retries,omitempty"`    // attempts after the first of their call, by the client
-	Resends        int64           `json:"resends,omitempty"`    // calls made again by the application's handler
-	Inversions     int64           `json:"inversions,omitempty"` // stored behind a later message of the same producer and queue
-	Brokers        []AttemptCounts `json:"brokers,omitempty"`    // attempts at each, where the route has several
+	Queues         []LoadCounts    `json:"queues,omitempty"`         // the other swept queues, where a scenario loads them
+	Late           LateCounts      `json:"client_timeouts,omitzero"` // of those in Attempts, what became of them at the broker
+	Retries        int64           `json:"retries,omitempty"`        // attempts after the first of their call, by the client
+	Resends        int64           `json:"resends,omitempty"`        // calls made again by the application's handler
+	Inversions     int64           `json:"inversions,omitempty"`     // stored behind a later message of the same producer and queue
+	Brokers        []AttemptCounts `json:"brokers,omitempty"`        // attempts at each, where the route has several
 }
 
 // ScenarioRef names the scenario a result came from.
@@ -67,6 +68,13 @@ type AttemptCounts struct {
 	SlaveNotAvailable int64 `json:"slave_not_available"`
 	ClientTimeout     int64 `json:"client_timeout"`
 	Other             int64 `json:"other"`
+}
+
+// LateCounts are attempts whose producers had given up when the broker was done
+// with them.
+type LateCounts struct {
+	Stored   int64 `json:"stored"`
+	Rejected int64 `json:"rejected"`
 }
 
 // Summary describes a distribution. Its pointers are nil when there is no

@@ -19,6 +19,7 @@ type Stats struct {
 	// ErrorsTotal counts all answers with another code than SUCCESS.
 	ErrorsTotal int64
 	Loads       []LoadCounts
+	Late        LateCounts
 	Retries     int64           // attempts after the first of their call
 	Resends     int64           // calls that a handler made again
 	Inversions  int64           // sends stored behind a later one of their producer, in one queue
@@ -42,6 +43,14 @@ func (s *Stats) add(a *attempt) {
 	class := a.class()
 	s.Attempts.add(class)
 	s.Outcomes.add(class)
+	if class == classClientTimeout {
+		switch {
+		case a.stored():
+			s.Late.Stored++
+		case a.Outcome.Rejected():
+			s.Late.Rejected++
+		}
+	}
 	if class == classSuccess && a.Resp != Absent {
 		s.Latency.add(int64(a.Resp - a.Send))
 	}

@@ -23,6 +23,7 @@ type Study struct {
 	first       *Stats // the only one, while there is one
 	classes     [][AttemptClasses]int64
 	loads       []LoadCounts
+	late        LateCounts
 	retries     int64
 	resends     int64
 	inversions  int64
@@ -70,6 +71,8 @@ func (s *Study) Add(c *Cluster) {
 		}
 		s.loads[i].merge(l)
 	}
+	s.late.Stored += stats.Late.Stored
+	s.late.Rejected += stats.Late.Rejected
 	s.retries += stats.Retries
 	s.resends += stats.Resends
 	s.inversions += stats.Inversions
@@ -120,6 +123,7 @@ func (s *Study) Result() *Result {
 		Thresholds:     []ThresholdMark{},
 		Warnings:       []string{},
 		Queues:         s.loads,
+		Late:           s.late,
 		Retries:        s.retries,
 		Resends:        s.resends,
 		Inversions:     s.inversions,

@@ -14,7 +14,6 @@ type Story struct {
 
 	kinds    [model.Other + 1]kind // by outcome, but OK
 	rejected int64
-	late     int64         // of them, those whose producers had given up
 	last     model.Attempt // of the rejected, the last to be answered
 
 	// An incident is a stretch of rejections; incidentGap without one and an
@@ -120,9 +119,6 @@ func (s *Story) attempt(a *model.Attempt) {
 		s.last = *a
 	}
 	s.rejected++
-	if a.ClientTimedOut {
-		s.late++
-	}
 	s.judge(cmp.Or(present(a.Clean), present(a.Done), present(a.Enq), a.Arrive))
 }
 

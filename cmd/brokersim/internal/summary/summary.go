@@ -35,6 +35,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	p.verdict(p.answer())
 	p.story()
 	p.attempts()
+	p.brokers()
 	p.messages()
 	p.queues()
 	p.times()
@@ -113,7 +114,7 @@ func (p *printer) failures() string {
 	known := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
 	late := p.late()
 	timeouts := fmt.Sprintf("%s timed out at the producer, %s of them stored",
-		numeral.Count(n.ClientTimeout), numeral.Count(p.Result.Messages.StoredThoughtFailed))
+		numeral.Count(n.ClientTimeout), numeral.Count(p.Result.Late.Stored))
 	others, failed := p.otherFailures()
 	var s string
 	switch {
@@ -200,14 +201,9 @@ func codeName(code int32) string {
 }
 
 // late counts the sends that the broker rejected when their producers had
-// given up, which are timeouts to them. Of several replications the result
-// knows those that were not stored, and what else than a rejection keeps a send
-// from being stored is answered at once.
+// given up, which are timeouts to them.
 func (p *printer) late() int64 {
-	if p.Result.Replications == 1 {
-		return p.Story.late
-	}
-	return p.Result.Messages.NotStoredUnknown
+	return p.Result.Late.Rejected
 }
 
 // share tells how many sends something happened to.
@@ -303,24 +299,64 @@ func (p *printer) messages() {
 	if m.Offered == 0 {
 		return
 	}
-	p.heading("Messages")
-	t := ui.NewTable("", ">", "")
+	p.heading("Messages: was it lost, will it be duplicated?")
+	t := ui.NewTable("", ">", ">share, %", "")
 	for _, fate := range []struct {
 		name  string
 		n     int64
 		means string
 	}{
-		{"stored_once", m.StoredOnce, ""},
-		{"stored_more_than_once", m.StoredMoreThanOnce, "by a retry or a resend"},
-		{"not_stored_known", m.NotStoredKnown, "and the producer knows"},
-		{"not_stored_unknown", m.NotStoredUnknown, "and nobody knows"},
-		{"stored_thought_failed", m.StoredThoughtFailed, "the producer thinks it failed"},
+		{"stored_once", m.StoredOnce, "neither"},
+		{"stored_more_than_once", m.StoredMoreThanOnce, "duplicated: by a retry or a resend"},
+		{"not_stored_known", m.NotStoredKnown, "not stored, and the producer knows: lost if nobody sends it again"},
+		{"not_stored_unknown", m.NotStoredUnknown, "lost, and nobody knows: the producer has no answer"},
+		{"stored_thought_failed", m.StoredThoughtFailed, "stored, but its producer thinks not: duplicated if sent again"},
 	} {
 		if fate.n > 0 {
-			t.Row(fate.name, numeral.Count(fate.n), fate.means)
+			t.Row(fate.name, numeral.Count(fate.n), numeral.Percent(float64(fate.n)/float64(m.Offered)), fate.means)
 		}
 	}
-	t.Row("offered", numeral.Count(m.Offered), "")
+	t.Row("offered", numeral.Count(m.Offered), "", "")
+	t.Write(p, 2, p.style.Width)
+	p.again()
+}
+
+// again tells what the attempts are more than the messages, and what order has
+// suffered.
+func (p *printer) again() {
+	r := p.Result
+	if r.Retries > 0 {
+		p.note("%s retried by the client, which takes %s", numeral.Plural(r.Retries, "attempt"), numeral.Count(r.Attempts.Sent)+" attempts in all")
+	}
+	if r.Resends > 0 {
+		p.note("%s made again by the application's handler", numeral.Plural(r.Resends, "call"))
+	}
+	if r.Inversions > 0 {
+		p.note("%s stored behind a later one of the same producer and queue", numeral.Plural(r.Inversions, "send"))
+	}
+}
+
+// brokers are the attempts at each, where the route has several.
+func (p *printer) brokers() {
+	if len(p.Result.Brokers) == 0 {
+		return
+	}
+	p.heading("Attempts by broker")
+	var heads []string
+	var classes []model.AttemptClass
+	for c := range model.AttemptClasses {
+		if class := model.AttemptClass(c); p.Result.Attempts.Count(class) > 0 {
+			classes, heads = append(classes, class), append(heads, ">"+class.String())
+		}
+	}
+	t := ui.NewTable(append([]string{"broker", ">sent"}, heads...)...)
+	for i, n := range p.Result.Brokers {
+		row := []string{numeral.Count(int64(i)), numeral.Count(n.Sent)}
+		for _, class := range classes {
+			row = append(row, numeral.Count(n.Count(class)))
+		}
+		t.Row(row...)
+	}
 	t.Write(p, 2, p.style.Width)
 }
 

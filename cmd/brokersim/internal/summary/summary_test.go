@@ -216,22 +216,21 @@ func TestVerdictCountsLateRejections(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    model.AttemptCounts
-		m    model.MessageCounts
-		late int64
+		late model.LateCounts
 		of   int // replications
 		want string
 	}{
-		{"all late", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.MessageCounts{StoredThoughtFailed: 84, NotStoredUnknown: 192}, 192, 1,
+		{"all late", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.LateCounts{Stored: 84, Rejected: 192}, 1,
 			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
-		{"all late, several replications", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.MessageCounts{StoredThoughtFailed: 84, NotStoredUnknown: 192}, 60, 3,
+		{"all late, several replications", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.LateCounts{Stored: 84, Rejected: 192}, 3,
 			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
-		{"some late", model.AttemptCounts{Sent: 100, Success: 80, TimeoutCleanQueue: 10, ClientTimeout: 10}, model.MessageCounts{StoredThoughtFailed: 6, NotStoredUnknown: 4}, 4, 1,
+		{"some late", model.AttemptCounts{Sent: 100, Success: 80, TimeoutCleanQueue: 10, ClientTimeout: 10}, model.LateCounts{Stored: 6, Rejected: 4}, 1,
 			"14 of 100 sends rejected, 4 of them after their producers had given up; 10 timed out at the producer, 6 of them stored"},
-		{"no send", model.AttemptCounts{}, model.MessageCounts{}, 0, 1, "no send was made"},
+		{"no send", model.AttemptCounts{}, model.LateCounts{}, 1, "no send was made"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &printer{Input: Input{
-				Result: &model.Result{Attempts: c.n, Messages: c.m, Replications: c.of}, Study: new(model.Study), Story: &Story{late: c.late},
+				Result: &model.Result{Attempts: c.n, Late: c.late, Replications: c.of}, Study: new(model.Study), Story: new(Story),
 			}}
 			if got := p.failures(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
