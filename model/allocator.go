@@ -99,9 +99,9 @@ func (b *broker) roll(w uint32) {
 // fillFile is the blank record that ends a file.
 func (b *broker) fillFile() {
 	b.wroteTo(b.log.fileEnd)
-	if b.store != nil {
-		b.store.flush.advance(b.eng.Now())
-		b.store.flush.wrote = b.log.readable
+	if b.flush != nil {
+		b.flush.advance(b.eng.Now())
+		b.flush.wrote = b.log.readable
 	}
 }
 

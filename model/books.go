@@ -48,6 +48,9 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	k.open--
 	if a.stored() {
 		k.stored++
+		if c.atRisk && a.end > 0 {
+			c.brokers[a.Broker].acknowledged(a)
+		}
 	}
 	c.trace(a)
 	if !inOrder(a) {

@@ -23,6 +23,7 @@ type Cluster struct {
 	clock  WallClock
 	obs    Observer
 	fp     sim.Fingerprint
+	atRisk bool  // the brokers follow what a crash would lose
 	cut    error // why the run stopped before its end
 	next   successor
 
@@ -44,11 +45,13 @@ type broker struct {
 
 	queue    *Queue // the send queue
 	workers  []worker
-	idle     fifo // workers that wait for work, longest first
+	idle     fifo[uint32] // workers that wait for work, longest first
 	lock     putLock
 	log      logEnd
 	files    allocator
 	pool     *transientPool // nil: none in effect
+	flush    *flushThread   // nil: nobody asks for it
+	risk     *risk          // as flush
 	store    *modelStore    // nil: an append is one draw
 	sweeper  sweeper
 	loads    []load
@@ -179,6 +182,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.store = newModelStore(cfg, &c.traits, i, streams)
 	b.initLog(streams)
 	b.initPool(streams)
+	b.initFlush(streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for w := range b.workers {

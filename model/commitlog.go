@@ -111,6 +111,7 @@ func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
 	a.App1, a.Unlock = now, now
+	readable := b.log.readable
 	if a.end > 0 { // else it went into no file
 		b.wroteTo(a.end)
 		b.inOrderOfSend(a)
@@ -121,8 +122,11 @@ func (b *broker) unlock(w uint32) {
 	}
 	b.lock.held = false
 	b.lock.state.Released()
-	if b.store != nil {
-		b.store.end(now, b.log.readable)
+	if b.risk != nil && a.end > 0 {
+		a.ordinal = b.risk.put(a.end)
+	}
+	if b.log.readable > readable {
+		b.readableTo()
 	}
 	if b.pool != nil {
 		b.pool.putDone(b)

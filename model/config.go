@@ -136,6 +136,7 @@ type Store struct {
 	Filled   int64        // bytes of the first file, when the run begins
 	Allocate variate.Dist // ns to create and map a file; nil: none
 	WarmPage variate.Dist // ns to write into one of its pages, with warmMapedFileEnable; nil: none
+	AtRisk   bool         // follow what a crash would lose, which a plain store does only if it is asked
 	Commit   variate.Dist // ns of a commit of the transient pool, beside what the page cache makes of it; nil: none
 
 	Profile          *Profile     // nil: none

@@ -27,6 +27,7 @@
 //  6. putlock.go    the put lock, isOSPageCacheBusy
 //     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
 //     allocator.go  the next file of the commit log, created ahead of need
+//     atrisk.go     what a crash would lose
 //     transientpool.go  buffers instead of the page cache, and their commits
 //     costs.go      what it takes; stall.go: what holds it up
 //     modelstore.go what it takes by mechanism, if the scenario says so:

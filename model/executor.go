@@ -104,15 +104,15 @@ func (b *broker) done(w uint32) {
 	}
 }
 
-// fifo is a queue of worker numbers.
-type fifo struct {
-	ring    []uint32 // length 0 or a power of two
+// fifo is a queue: of worker numbers, of requests.
+type fifo[T any] struct {
+	ring    []T // length 0 or a power of two
 	head, n int
 }
 
-func (f *fifo) push(w uint32) {
+func (f *fifo[T]) push(w T) {
 	if f.n == len(f.ring) {
-		ring := make([]uint32, max(8, 2*len(f.ring)))
+		ring := make([]T, max(8, 2*len(f.ring)))
 		for i := range f.n {
 			ring[i] = f.ring[(f.head+i)&(len(f.ring)-1)]
 		}
@@ -122,18 +122,18 @@ func (f *fifo) push(w uint32) {
 	f.n++
 }
 
-func (f *fifo) pop() (uint32, bool) {
+func (f *fifo[T]) pop() (w T, ok bool) {
 	if f.n == 0 {
-		return 0, false
+		return w, false
 	}
-	w := f.ring[f.head]
+	w = f.ring[f.head]
 	f.head = (f.head + 1) & (len(f.ring) - 1)
 	f.n--
 	return w, true
 }
 
 // removeAt takes out the i-th (from the head) and closes the gap.
-func (f *fifo) removeAt(i int) uint32 {
+func (f *fifo[T]) removeAt(i int) T {
 	mask := len(f.ring) - 1
 	w := f.ring[(f.head+i)&mask]
 	for ; i > 0; i-- {

@@ -16,6 +16,7 @@ type flushThread struct {
 	fileSize   int64
 	takes      sampler
 	cache      *pageCache // nil: a flush takes a draw
+	risk       *risk      // nil: nobody asks what is flushed
 
 	wrote    int64 // where the next record goes
 	flushed  int64 // flushedWhere
@@ -29,6 +30,23 @@ type flushThread struct {
 	notified bool     // a put called wakeup() during a flush
 	edge     bool     // a flush began or ended since the last append
 	flushes  int64
+}
+
+// newFlushThread returns that of a configuration, without what a flush takes.
+func newFlushThread(cfg *Config, traits *Traits, streams sim.Streams) *flushThread {
+	interval := sim.Time(cfg.Broker.FlushIntervalCommitLog) * sim.Millisecond
+	f := &flushThread{
+		mode:       traits.FlushMode(&cfg.Broker),
+		interval:   interval,
+		thorough:   sim.Time(cfg.Broker.FlushCommitLogThoroughInterval) * sim.Millisecond,
+		leastPages: int64(cfg.Broker.FlushCommitLogLeastPages),
+		fileSize:   int64(cfg.Broker.MappedFileSizeCommitLog),
+		wrote:      cfg.Store.Filled,
+		flushed:    cfg.Store.Filled,
+		next:       sim.Time(streams.Stream("flush phase").Uint64n(uint64(interval))),
+	}
+	f.decide(0)
+	return f
 }
 
 // decide is the head of its loop: whether the next look flushes whatever
@@ -49,6 +67,9 @@ func (f *flushThread) advance(t sim.Time) {
 			if f.cache != nil {
 				f.cache.advance(f.until)
 				f.cache.synced()
+			}
+			if f.risk != nil {
+				f.risk.flushedTo(f.until, f.target)
 			}
 			f.decide(f.until)
 			f.next = f.until + f.interval

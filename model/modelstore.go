@@ -68,18 +68,7 @@ func newModelStore(cfg *Config, traits *Traits, broker int, streams sim.Streams)
 		fileSize: int64(cfg.Broker.MappedFileSizeCommitLog),
 		plain:    newSampler(c.Append, streams.Stream("append")),
 	}
-	interval := sim.Time(cfg.Broker.FlushIntervalCommitLog) * sim.Millisecond
-	s.flush = flushThread{
-		mode:       traits.FlushMode(&cfg.Broker),
-		interval:   interval,
-		thorough:   sim.Time(cfg.Broker.FlushCommitLogThoroughInterval) * sim.Millisecond,
-		leastPages: int64(cfg.Broker.FlushCommitLogLeastPages),
-		fileSize:   s.fileSize,
-		wrote:      c.Filled,
-		flushed:    c.Filled,
-		next:       sim.Time(streams.Stream("flush phase").Uint64n(uint64(interval))),
-	}
-	s.flush.decide(0)
+	s.flush = *newFlushThread(cfg, traits, streams)
 	flushTakes := c.Flush
 	if p := c.Profile; p != nil {
 		for b := range boundaries {
@@ -185,10 +174,6 @@ func (s *modelStore) commit(now, end sim.Time, from, to int64) sim.Time {
 	}
 	return end
 }
-
-// end is when the append that began last is over: its bytes are there to be
-// flushed.
-func (s *modelStore) end(now sim.Time, wrote int64) { s.flush.appended(now, wrote) }
 
 // cost is what an append takes that nothing holds up.
 func (s *modelStore) cost(b Boundary, phase Phase, length int64) sim.Time {

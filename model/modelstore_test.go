@@ -92,7 +92,7 @@ func (s *testStore) begin(now sim.Time, worker int, body, seq int64) sim.Time {
 
 func (s *testStore) end(now sim.Time) {
 	s.log.wrote = s.wrote
-	s.modelStore.end(now, s.wrote)
+	s.flush.appended(now, s.wrote)
 }
 
 func TestCrossedBy(t *testing.T) {

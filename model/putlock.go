@@ -32,7 +32,7 @@ type putLock struct {
 	state   LockState
 	held    bool
 	spin    bool
-	waiting fifo
+	waiting fifo[uint32]
 	stream  *sim.Stream
 }
 

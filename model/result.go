@@ -29,6 +29,7 @@ type Result struct {
 	Resends        int64           `json:"resends,omitempty"`        // calls made again by the application's handler
 	Inversions     int64           `json:"inversions,omitempty"`     // stored behind a later message of the same producer and queue
 	Brokers        []AttemptCounts `json:"brokers,omitempty"`        // attempts at each, where the route has several
+	AtRisk         *AtRisk         `json:"at_risk,omitempty"`        // what a crash would lose, where that is followed
 }
 
 // ScenarioRef names the scenario a result came from.

@@ -104,7 +104,7 @@ func TestSkipTo(t *testing.T) {
 // TestFIFO of workers against a slice.
 func TestFIFO(t *testing.T) {
 	stream := sim.Streams{Seed: 1}.Stream("ops")
-	var f fifo
+	var f fifo[uint32]
 	var want []uint32
 	for i := range uint32(20000) {
 		switch op := stream.Uint64n(5); {
@@ -127,7 +127,7 @@ func TestFIFO(t *testing.T) {
 			t.Fatalf("length: got %d, want %d", f.n, len(want))
 		}
 	}
-	if _, ok := new(fifo).pop(); ok {
+	if _, ok := new(fifo[uint32]).pop(); ok {
 		t.Error("an empty one popped")
 	}
 }

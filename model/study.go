@@ -24,6 +24,7 @@ type Study struct {
 	classes     [][AttemptClasses]int64
 	loads       []LoadCounts
 	late        LateCounts
+	atRisk      *AtRisk // sums of means and ends
 	retries     int64
 	resends     int64
 	inversions  int64
@@ -82,6 +83,13 @@ func (s *Study) Add(c *Cluster) {
 		}
 		s.brokers[i].merge(n)
 	}
+	if r := c.AtRisk(); r != nil {
+		if s.atRisk == nil {
+			s.atRisk = new(AtRisk)
+		}
+		s.atRisk.ProcessKill.merge(r.ProcessKill)
+		s.atRisk.PowerCut.merge(r.PowerCut)
+	}
 	s.ns += float64(min(c.Now(), c.cfg.Duration))
 	if s.n == 1 {
 		s.first = stats
@@ -124,6 +132,7 @@ func (s *Study) Result() *Result {
 		Warnings:       []string{},
 		Queues:         s.loads,
 		Late:           s.late,
+		AtRisk:         s.atRisk.over(s.n),
 		Retries:        s.retries,
 		Resends:        s.resends,
 		Inversions:     s.inversions,

@@ -220,9 +220,7 @@ func (p *transientPool) done(b *broker) {
 	}
 	p.plain(&b.log)
 	b.log.readable = p.committed
-	if b.store != nil {
-		b.store.end(now, p.committed)
-	}
+	b.readableTo()
 	if b.obs.Commit != nil {
 		b.obs.Commit(now, b.log.readable)
 	}

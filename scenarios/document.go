@@ -63,6 +63,7 @@ type storeTable struct {
 	Profile string   `toml:"profile" jsonschema:"example=profiles/ext4-quiet.toml" jsonschema_description:"A measured profile instead of append: a TOML file beside the scenario file."`
 	Kind    string   `toml:"kind" one:"append,pagecache" jsonschema:"enum=append,enum=pagecache,default=append" jsonschema_description:"append: an append takes what append or profile says. pagecache: the kernel's writeback and throttling as well."`
 
+	AtRisk   bool   `toml:"at_risk" jsonschema:"default=false" jsonschema_description:"Whether to follow what a crash would lose: goes by itself with profile, pagecache and transientStorePoolEnable."`
 	Start    string `toml:"start" one:"running,restarted,empty" jsonschema:"enum=running,enum=restarted,enum=empty,default=running" jsonschema_description:"What the run finds of the commit log. running: its last file and one to spare; restarted: recovery has deleted the spare one; empty: no file."`
 	Filled   size   `toml:"filled" jsonschema:"default=0B" jsonschema_description:"How far the last file is written when the run begins."`
 	Allocate dist   `toml:"allocate" unit:"time" jsonschema:"default=lognormal(median=70us\\, p99=2ms)" jsonschema_description:"What it takes to create and map a file of the commit log, ahead of need."`

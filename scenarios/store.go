@@ -74,7 +74,7 @@ func (d *decoder) store(t *storeTable) model.Store {
 // checked when the settings are known.
 func (d *decoder) logFiles(t *storeTable, s *model.Store) {
 	s.Start, _ = model.ParseLogStart(t.Start)
-	s.Filled = t.Filled.v
+	s.Filled, s.AtRisk = t.Filled.v, t.AtRisk
 	s.Allocate, s.WarmPage, s.Commit = model.DefaultAllocate(), model.DefaultWarmPage(), model.DefaultCommit()
 	if x := d.within(t.Allocate, serviceMost); x.v != nil {
 		s.Allocate = x.v

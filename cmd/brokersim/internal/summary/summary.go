@@ -37,6 +37,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	p.attempts()
 	p.brokers()
 	p.messages()
+	p.atRisk()
 	p.queues()
 	p.times()
 	p.thresholds()
@@ -356,6 +357,27 @@ func (p *printer) brokers() {
 			row = append(row, numeral.Count(n.Count(class)))
 		}
 		t.Row(row...)
+	}
+	t.Write(p, 2, p.style.Width)
+}
+
+// atRisk is what a crash would lose of what was acknowledged.
+func (p *printer) atRisk() {
+	r := p.Result.AtRisk
+	if r == nil {
+		return
+	}
+	p.heading("At risk, in messages that were acknowledged")
+	t := ui.NewTable("", ">mean", ">most", ">at the end", "")
+	for _, crash := range []struct {
+		name  string
+		g     model.Gauge
+		means string
+	}{
+		{"process_kill", r.ProcessKill, "not committed yet"},
+		{"power_cut", r.PowerCut, "not flushed yet"},
+	} {
+		t.Row(crash.name, numeral.Digits(crash.g.Mean), numeral.Count(int64(crash.g.Max)), numeral.Digits(crash.g.End), crash.means)
 	}
 	t.Write(p, 2, p.style.Width)
 }
