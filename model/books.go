@@ -39,6 +39,9 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	a.Outcome, a.Code = o, code
 	p := &c.producers[a.Producer]
 	a.Resp = now + c.network.draw()
+	if c.cfg.Machine.NIC > 0 {
+		a.Resp += c.brokers[a.Broker].nic.out.pass(now, answerBytes) - now
+	}
 	a.ClientTimedOut = a.Resp > a.deadline
 	if p.spec.Mode == SendOneway {
 		a.Resp = Absent // even where the broker writes one, nobody waits for it

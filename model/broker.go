@@ -58,6 +58,11 @@ type broker struct {
 	cpu      cpu
 	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
 
+	nic        nic
+	consumers  []consumer
+	pullTrip   sampler // one way, of a consumer
+	reputArmed bool
+
 	codecUntil sim.Time // a codec thread works until then
 	halts      []halt
 	frozen     sim.Time // its threads stand still until then
@@ -101,17 +106,21 @@ const (
 	evCommitLook  sim.Kind = 4*sim.KindsPerClass + 3
 	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
 	evReach       sim.Kind = 3*sim.KindsPerClass + 3 // arg: flight
+	evReput       sim.Kind = 3*sim.KindsPerClass + 4
+	evPull        sim.Kind = 3*sim.KindsPerClass + 5 // arg: consumer
 	evTake        sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
 	evLockReq     sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
 
 	// From here on it is the producers', which stand beside the brokers: no
 	// freeze holds them.
-	evAnswer   sim.Kind = 5*sim.KindsPerClass + 0 // arg: message
-	evRetry    sim.Kind = 5*sim.KindsPerClass + 1 // arg: message, sent again by the client
-	evResend   sim.Kind = 5*sim.KindsPerClass + 2 // arg: message, sent again by the application
-	evSend     sim.Kind = 5*sim.KindsPerClass + 3 // arg: producer, an open workload's next
-	evCall     sim.Kind = 5*sim.KindsPerClass + 4 // arg: caller of a closed workload
-	evPatience sim.Kind = 6*sim.KindsPerClass + 0 // arg: twice the producer, plus which of its deadlines
+	evAnswer    sim.Kind = 5*sim.KindsPerClass + 0 // arg: message
+	evRetry     sim.Kind = 5*sim.KindsPerClass + 1 // arg: message, sent again by the client
+	evResend    sim.Kind = 5*sim.KindsPerClass + 2 // arg: message, sent again by the application
+	evSend      sim.Kind = 5*sim.KindsPerClass + 3 // arg: producer, an open workload's next
+	evCall      sim.Kind = 5*sim.KindsPerClass + 4 // arg: caller of a closed workload
+	evWire      sim.Kind = 5*sim.KindsPerClass + 5 // arg: producer; the network goes on as well
+	evWireReach sim.Kind = 5*sim.KindsPerClass + 6 // arg: flight
+	evPatience  sim.Kind = 6*sim.KindsPerClass + 0 // arg: twice the producer, plus which of its deadlines
 )
 
 // New returns replication number replication (from 0) of a configuration.
@@ -177,6 +186,8 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.thaw.lag = newSampler(cfg.Costs.Thaw, streams.Stream("thaw"))
 	b.thaw.threads = newSampler(cfg.Costs.Thaw, streams.Stream("thaw threads"))
 	b.cpu = cpu{cores: cfg.Machine.Cores, quantum: cfg.Machine.Quantum, stream: streams.Stream("cpu")}
+	b.nic = newNIC(cfg.Machine.NIC)
+	b.pullTrip = newSampler(cfg.Costs.Network, streams.Stream("network pull"))
 	b.codecCPU = b.cpu
 	b.codecCPU.stream = streams.Stream("cpu codec")
 	b.store = newModelStore(cfg, &c.traits, i, streams)
@@ -260,6 +271,14 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.cpu.long -= b.halts[arg].tasks
 		case evReach:
 			b.reach(uint32(arg))
+		case evWire:
+			b.wireArrive(int(arg))
+		case evWireReach:
+			b.wireReach(uint32(arg))
+		case evReput:
+			b.reput()
+		case evPull:
+			b.pull(uint32(arg))
 		case evSend:
 			c.send(int(arg))
 		case evCall:

@@ -115,6 +115,7 @@ func (b *broker) unlock(w uint32) {
 	if a.end > 0 { // else it went into no file
 		b.wroteTo(a.end)
 		b.inOrderOfSend(a)
+		b.wakeConsumers()
 	}
 	b.enter(w, CauseBacklog)
 	if b.obs.Lock != nil {

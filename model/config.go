@@ -107,6 +107,7 @@ type Machine struct {
 	Cores      int
 	WallPhase  sim.Time // sub-ms part of the wall clock at time 0, [0, 1ms); Absent: drawn
 	SweepPhase sim.Time // first sweep's nominal time, [0, 10ms); Absent: drawn
+	NIC        float64  // bytes/s each way; 0: no limit
 	Quantum    sim.Time // how long a thread keeps a core that others wait for
 }
 
@@ -181,9 +182,11 @@ type Producer struct {
 
 // Load is requests for one of the other swept queues.
 type Load struct {
-	Queue    string // pull, litePull, heartbeat, endTransaction, ack, adminBroker
-	Arrivals variate.Arrivals
-	Service  variate.Dist
+	Consumers int          // of the pull queue: that many pull by long polling; 0: the requests of Arrivals
+	Bytes     variate.Dist // what the answer of one takes of the network, without long polling; nil: none
+	Queue     string       // pull, litePull, heartbeat, endTransaction, ack, adminBroker
+	Arrivals  variate.Arrivals
+	Service   variate.Dist
 }
 
 // Threshold is one [[threshold]], parsed by ParseExpect.
@@ -209,6 +212,9 @@ func (c *Config) Check() error {
 	within("brokers of the route", int64(c.Route.Brokers), 0, brokersMax)
 	within("queues of the route", int64(c.Route.Queues), 0, math.MaxInt16)
 	within("cores", int64(c.Machine.Cores), 1, math.MaxInt32)
+	if !(c.Machine.NIC >= 0) || math.IsInf(c.Machine.NIC, 1) {
+		bad("nic: want a rate of 0 or more, got %v", c.Machine.NIC)
+	}
 	within("quantum", int64(c.Machine.Quantum), 0, int64(sim.Hour))
 	within("wall phase", int64(c.Machine.WallPhase), Absent, int64(sim.Millisecond-1))
 	within("sweep phase", int64(c.Machine.SweepPhase), Absent, int64(SweepPeriod-1))
@@ -239,8 +245,10 @@ func (c *Config) Check() error {
 		switch {
 		case !ok || q == SendQueue:
 			bad("load %d: no such queue beside the send queue: %q", i, l.Queue)
-		case l.Arrivals == nil:
+		case l.Arrivals == nil && l.Consumers == 0:
 			bad("load %d: want arrivals", i)
+		case l.Consumers < 0 || l.Consumers > consumersMax || l.Consumers > 0 && q != PullQueue:
+			bad("load %d: want at most %d consumers, and of the pull queue, got %d of %s", i, consumersMax, l.Consumers, l.Queue)
 		case isClosed(l.Arrivals):
 			bad("load %d: arrivals: want an open workload, got %s", i, l.Arrivals)
 		case err == nil && !traits.has(q):

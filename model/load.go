@@ -11,6 +11,7 @@ type load struct {
 	pool    *pool
 	process variate.Process
 	service sampler
+	bytes   sampler // of an answer
 	count   LoadCounts
 }
 
@@ -47,6 +48,12 @@ func (b *broker) initLoads(streams sim.Streams) {
 		l := &b.loads[i]
 		l.pool = pools[name]
 		l.count.Queue = spec.Queue
+		l.bytes = newSampler(spec.Bytes, streams.Stream("load bytes "+itoa(i)))
+		if spec.Consumers > 0 {
+			l.service = newSampler(spec.Service, streams.Stream("load service "+itoa(i)))
+			b.initConsumers(i)
+			continue
+		}
 		l.process = spec.Arrivals.Start(streams.Stream("load " + itoa(i)))
 		l.service = newSampler(spec.Service, streams.Stream("load service "+itoa(i)))
 		b.books.open++
@@ -95,7 +102,7 @@ func (b *broker) loadArrive(i int) {
 // serve has a thread of the pool serve a request of load i: on a core, which it
 // shares if it takes long, and its turn of which it waits for if none is free.
 func (b *broker) serve(i uint64) {
-	takes := b.loads[i].service.draw()
+	takes := b.loadOf(i).service.draw()
 	busy := b.busy()
 	if takes < b.cpu.quantum {
 		takes += b.cpu.wait(busy)
@@ -107,15 +114,28 @@ func (b *broker) serve(i uint64) {
 	b.eng.At(b.eng.Now()+takes, evLoadDone, b.id|i)
 }
 
+// loadOf is the load that a request belongs to.
+func (b *broker) loadOf(id uint64) *load {
+	if id&consumerID != 0 {
+		id = uint64(b.consumers[uint32(id)].load)
+	}
+	return &b.loads[id]
+}
+
 func (b *broker) loadDone(arg uint64) {
 	if arg&longService != 0 {
 		b.cpu.long--
 	}
 	i := arg &^ longService
-	l := &b.loads[i]
+	l := b.loadOf(i)
 	l.count.Served++
 	b.fp.MixEvent(b.eng.Now(), evLoadDone, b.id|i)
 	b.books.open--
+	if i&consumerID != 0 {
+		b.pulled(uint32(i))
+	} else {
+		b.nic.out.pass(b.eng.Now(), int64(l.bytes.draw()))
+	}
 	if head, ok := l.pool.queue.Poll(); ok {
 		b.serve(head.ID)
 		return
@@ -124,7 +144,10 @@ func (b *broker) loadDone(arg uint64) {
 }
 
 func (b *broker) loadSwept(ans Answer) {
-	l := &b.loads[ans.ID]
+	l := b.loadOf(ans.ID)
+	if ans.ID&consumerID != 0 {
+		b.pullLater(uint32(ans.ID))
+	}
 	l.count.TimeoutCleanQueue++
 	b.fp.MixEvent(b.eng.Now(), evSweepNext, ans.ID)
 	b.books.open--

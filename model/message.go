@@ -221,7 +221,11 @@ func (c *Cluster) attempt(at uint32) {
 	b := &c.brokers[q.broker]
 	l := &p.links[q.broker]
 	l.reached = max(l.reached, now+network.draw())
-	c.eng.At(l.reached, evReach, b.id|uint64(f))
+	kind := evReach
+	if b.nic.there() {
+		kind = evWireReach
+	}
+	c.eng.At(l.reached, kind, b.id|uint64(f))
 	if m.waits = p.spec.Mode != SendOneway; !m.waits {
 		if p.faults != nil {
 			p.faults.update(&p.client, q.broker, now, 0, false, true)

@@ -42,6 +42,7 @@ type producer struct {
 	networkAgain sampler // the same for what is sent again: it moves no first attempt
 	backoff      sampler
 	nextSend     sim.Time
+	nextBody     int64
 	hasCore      bool  // its codec thread, at the next arrival
 	order        int64 // messages so far
 	links        []link
@@ -208,7 +209,12 @@ func (c *Cluster) nextArrival(i int) {
 		at = max(at, c.eng.Now())
 		l.arrived = at
 	}
-	c.eng.At(at, evArrive, b.id|uint64(i))
+	p.nextBody = int64(p.body.draw()) * p.batch()
+	kind := evArrive
+	if b.nic.there() && !c.cfg.Recorded {
+		kind = evWire
+	}
+	c.eng.At(at, kind, b.id|uint64(i))
 }
 
 // arrive is the codec thread with the next send of a plain producer, once it
@@ -224,7 +230,7 @@ func (b *broker) arrive(i int) {
 		}
 	}
 	a := b.attempts.open()
-	a.Send, a.Body, a.Producer = p.nextSend, int64(p.body.draw())*p.batch(), int32(i)
+	a.Send, a.Body, a.Producer = p.nextSend, p.nextBody, int32(i)
 	a.Message, a.queue, a.deadline = p.order, int32(p.topics[0].at(p.topics[0].next(0))), p.patience(p.nextSend)
 	p.order++
 	b.nextArrival(i)

@@ -162,7 +162,7 @@ func (b *broker) thawed(kind sim.Kind) sim.Time {
 	case evSweep, evSweepNext:
 		b.sweeper.catchesUp = true
 		return b.frozen + b.thaw.sweeper
-	case evArrive, evReach, evOffer, evLoadArrive:
+	case evArrive, evReach, evOffer, evLoadArrive, evPull:
 		return b.frozen + b.thaw.codec
 	default:
 		return b.frozen + b.thaw.threads.draw()

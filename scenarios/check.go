@@ -42,6 +42,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 			Cores:      int(doc.Machine.Cores),
 			WallPhase:  doc.Machine.WallPhase.or(model.Absent),
 			SweepPhase: doc.Machine.SweepPhase.or(model.Absent),
+			NIC:        float64(doc.Machine.NIC.v),
 			Quantum:    doc.Machine.Quantum.or(model.DefaultQuantum),
 		},
 	}
@@ -59,6 +60,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	d.span(doc.Machine.WallPhase, 0, sim.Millisecond)
 	d.span(doc.Machine.SweepPhase, 0, 10*sim.Millisecond)
 	d.span(doc.Machine.Quantum, sim.Microsecond, sim.Second+1)
+	d.bytes(doc.Machine.NIC.size, 1000, 1<<40)
 	d.span(doc.Store.Delay, 0, serviceMost+1)
 
 	c.Store = d.store(&doc.Store)
@@ -79,7 +81,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		if _, ok := l.Arrivals.v.(variate.Closed); ok {
 			d.inside(l.Arrivals.node, 0, "want an open workload such as poisson(rate=43/s), got %s", l.Arrivals.v)
 		}
-		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v})
+		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v, Bytes: l.Bytes.v, Consumers: d.consumers(l)})
 		d.within(l.Service, serviceMost)
 		d.loadQueue(l, c.Broker.Release)
 	}
@@ -242,6 +244,31 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", plain(t.At.v), plain(runs))
 	}
 	return []model.Stall{s}
+}
+
+// consumers is how many a [[load]] has that pulls by long polling.
+func (d *decoder) consumers(t *loadTable) int {
+	if t.node == nil {
+		return 0
+	}
+	arrivals, n := t.node.child("arrivals"), t.node.child("consumers")
+	d.body(t.Bytes)
+	switch {
+	case !t.Longpolling && arrivals == nil:
+		d.atKey(t.node, `the key "arrivals" is missing`)
+	case !t.Longpolling && n != nil:
+		d.atKey(n, `goes with longpolling = true`)
+	case !t.Longpolling:
+		return 0
+	case t.Queue != "pull" && t.Queue != "":
+		d.atKey(t.node.child("longpolling"), `goes with queue = "pull"`)
+	case arrivals != nil:
+		d.atKey(arrivals, `with longpolling it is what is stored that has the pulls come`)
+	}
+	if n == nil {
+		return 1
+	}
+	return int(t.Consumers)
 }
 
 // loadQueue checks that the release has the queue of a [[load]].

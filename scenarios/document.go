@@ -38,6 +38,7 @@ type machineTable struct {
 	Cores      int64    `toml:"cores" min:"1" max:"1024" jsonschema:"default=4" jsonschema_description:"Processors: RocketMQ derives pool sizes from it, spinning threads compete for it."`
 	WallPhase  duration `toml:"wall_phase" jsonschema_description:"Sub-millisecond part of the wall clock at time 0, at least 0us, less than 1ms. Absent: drawn from a stream."`
 	SweepPhase duration `toml:"sweep_phase" jsonschema_description:"Nominal time of the first sweep, at least 0ms, less than 10ms. Absent: drawn from a stream."`
+	NIC        byteRate `toml:"nic" jsonschema:"example=12.5MB/s" jsonschema_description:"What its network interface passes in a second, each way: sends come in, answers and what consumers pull go out, frame after frame. Absent: any amount at once."`
 	Quantum    duration `toml:"quantum" jsonschema:"default=3ms" jsonschema_description:"How long a thread keeps a core that others wait for."`
 }
 
@@ -140,9 +141,12 @@ type bodyTable struct {
 
 type loadTable struct {
 	placed
-	Queue    string   `toml:"queue" need:"true" one:"pull,litePull,heartbeat,endTransaction,ack,adminBroker" jsonschema:"enum=pull,enum=litePull,enum=heartbeat,enum=endTransaction,enum=ack,enum=adminBroker" jsonschema_description:"Which queue."`
-	Arrivals arrivals `toml:"arrivals" need:"true" jsonschema_description:"When its requests come."`
-	Service  dist     `toml:"service" need:"true" unit:"time" jsonschema_description:"How long a thread of its pool takes for one."`
+	Queue       string   `toml:"queue" need:"true" one:"pull,litePull,heartbeat,endTransaction,ack,adminBroker" jsonschema:"enum=pull,enum=litePull,enum=heartbeat,enum=endTransaction,enum=ack,enum=adminBroker" jsonschema_description:"Which queue."`
+	Arrivals    arrivals `toml:"arrivals" jsonschema_description:"When its requests come."`
+	Longpolling bool     `toml:"longpolling" jsonschema_description:"pull: consumers instead of arrivals. Each stored message wakes a pull that is parked, as a new request."`
+	Consumers   int64    `toml:"consumers" min:"1" max:"10000" jsonschema:"default=1" jsonschema_description:"longpolling: how many pull, each all messages."`
+	Bytes       dist     `toml:"bytes" unit:"bytes" jsonschema_description:"What the answer to one takes of machine.nic; with longpolling it is the messages."`
+	Service     dist     `toml:"service" need:"true" unit:"time" jsonschema_description:"How long a thread of its pool takes for one."`
 }
 
 type thresholdTable struct {
