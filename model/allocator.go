@@ -92,6 +92,7 @@ func (b *broker) roll(w uint32) {
 		return
 	}
 	b.enter(w, CauseRoll)
+	b.stalls()
 	b.files.waiting, b.files.waiter, b.files.deadline = true, w, now+allocateWait
 	b.eng.At(b.files.deadline, evRollTimeout, b.id|uint64(w))
 }
@@ -148,6 +149,7 @@ func (b *broker) waited() {
 	f.waiting = false
 	a := b.attempts.at(b.workers[f.waiter].seq)
 	now := b.eng.Now()
+	b.stalled(a.Lock, now, 0)
 	if b.obs.Stall != nil && now > a.Lock {
 		b.obs.Stall(StallRecord{StallAppend, a.Lock, now, a.Seq})
 	}

@@ -68,6 +68,10 @@ type broker struct {
 	frozen     sim.Time // its threads stand still until then
 	thaw       thaw
 
+	decoding int // sends that are at the codec thread
+	meter    meter
+	recovery recovery
+
 	appendStalls stallSet
 	append       sampler
 	decode       sampler
@@ -147,6 +151,7 @@ func newCluster(cfg *Config, replication int, obs Observer, limit uint64) (*Clus
 		brokers: make([]broker, cfg.brokers()),
 	}
 	c.clock.Phase = wallPhase(cfg, streams)
+	c.books.counted.Waits = new(WaitStats)
 	for i := range c.brokers {
 		c.brokers[i].init(c, i, brokerStreams(streams, i))
 	}
@@ -200,6 +205,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 		b.workers[w].slept = true
 		b.idle.push(uint32(w))
 	}
+	b.meter.threads[CauseIdle] = int32(len(b.workers))
 	b.initStalls(i, streams)
 	b.initSweeper(streams)
 }
@@ -298,6 +304,11 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 	}
 	if err := c.eng.Err(); err != nil {
 		return fmt.Errorf("at %v: %w", c.eng.Now(), err)
+	}
+	for i := range c.brokers {
+		if b := &c.brokers[i]; b.recovery.open {
+			b.recovered(b.recovery.end)
+		}
 	}
 	return c.checkBooks()
 }

@@ -10,6 +10,9 @@ func (b *broker) requestLock(w uint32) {
 	now := b.eng.Now()
 	a.status = b.check(a)
 	if !a.status.Stored() {
+		if a.status == PutOSPageCacheBusy {
+			b.refused(a, b.workers[b.meter.holder].cause)
+		}
 		b.then(now+b.finished(w), evDone, b.id|uint64(w))
 		return
 	}
@@ -45,7 +48,7 @@ func (t *Traits) CheckPut(busy bool, bodyBytes, maxMessageSize int64) PutStatus 
 func (b *broker) locked(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
-	b.lock.held = true
+	b.lock.held, b.meter.holder = true, w
 	b.lock.state.Acquired(b.clock.Ms(now))
 	a.Lock, a.App0 = now, now
 	length := b.recordsLength(a)
@@ -61,11 +64,13 @@ func (b *broker) locked(w uint32) {
 func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 	now := b.eng.Now()
 	a.end = b.log.wrote + length
-	end := b.appendStalls.end(now, b.appended(w, a, length)+b.cfg.Store.Delay)
-	b.enter(w, CauseBacklog)
+	base, at := b.appended(w, a, length)
+	end := b.appendStalls.end(now, base+b.cfg.Store.Delay)
 	b.workers[w].slept = b.workers[w].slept || b.cfg.Store.Delay > 0
 	if end.stalled {
-		b.enter(w, CauseAppendStall)
+		at = CauseAppendStall
+		b.stalls()
+		b.stalled(base+b.cfg.Store.Delay, end.at, 0)
 		if end.served {
 			// Back from the stall, the thread waits for a core; a window says
 			// when its append was over.
@@ -75,16 +80,17 @@ func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq})
 		}
 	}
+	b.enter(w, at)
 	b.then(end.at, evUnlock, b.id|uint64(w))
 }
 
-// appended is when the append's bytes are in the page cache.
-func (b *broker) appended(w uint32, a *attempt, length int64) sim.Time {
+// appended is when the append's bytes are in the page cache, and what its
+// thread is at for most of the time until then.
+func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at Cause) {
 	now := b.eng.Now()
 	if b.store == nil {
-		return now + b.append.draw()
+		return now + b.append.draw(), CauseBacklog
 	}
-	var end sim.Time
 	if b.pool != nil && b.pool.buffered[b.log.fileEnd/b.log.fileSize-1] {
 		end = b.store.buffer(now, length, a.Seq)
 	} else {
@@ -92,8 +98,18 @@ func (b *broker) appended(w uint32, a *attempt, length int64) sim.Time {
 	}
 	pauses := b.store.pauses
 	if len(pauses) == 0 {
-		return end
+		return end, CauseBacklog
 	}
+	var paused sim.Time
+	for i := range pauses {
+		paused += pauses[i].To - pauses[i].From
+	}
+	at = CauseBacklog
+	if 2*paused > end-now {
+		at = CauseAppendStall
+	}
+	b.stalls()
+	b.stalled(now, pauses[len(pauses)-1].To, 0)
 	end += b.cpu.wait(b.lock.spinning())
 	if b.obs.Stall != nil {
 		b.obs.Stall(StallRecord{StallAppend, pauses[0].From, pauses[len(pauses)-1].To, a.Seq})
@@ -103,7 +119,7 @@ func (b *broker) appended(w uint32, a *attempt, length int64) sim.Time {
 			b.obs.Pause(&pauses[i])
 		}
 	}
-	return end
+	return end, at
 }
 
 // unlock ends the append and passes the lock on.

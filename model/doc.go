@@ -37,6 +37,10 @@
 //  7. putstatus.go  PutMessageStatus to response
 //     books.go      the answer, the producer's patience, and the books that must add up
 //
+// What the sends in the queue wait for: attribution.go, what each thread is at;
+// meter.go adds it up; waits.go sums up the sends; recovery.go, how long a stall
+// is felt.
+//
 // Beside it: load.go, the other swept queues (pull, heartbeat, transaction, …)
 // with their executors. unsupported.go: what a release does and this doesn't.
 // stats.go counts, study.go gathers replications into a Result (result.go),

@@ -16,7 +16,11 @@ type worker struct {
 // behind signals the next. A worker that is just done may be there first.
 func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 	if w, ok = b.idle.pop(); ok {
-		wake = b.eng.Now() + b.handoff.draw() + b.cpu.wait(b.busy())
+		turn := b.cpu.wait(b.busy())
+		if turn > 0 {
+			b.enter(w, CauseCPU)
+		}
+		wake = b.eng.Now() + b.handoff.draw() + turn
 	}
 	return wake, w, ok
 }
@@ -24,6 +28,7 @@ func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 // woken is an idle worker that has got a core.
 func (b *broker) woken(w uint32) {
 	if !b.take(w) {
+		b.enter(w, CauseIdle)
 		b.idle.push(w)
 	}
 }
@@ -38,6 +43,7 @@ func (b *broker) take(w uint32) bool {
 	now := b.eng.Now()
 	a := b.attempts.at(int64(head.ID))
 	a.Deq, a.Worker = now, int32(w)+1
+	b.left(a, now, sim.Never)
 	b.queueChanged()
 	if b.queue.Len() > 0 {
 		if wake, other, ok := b.signal(); ok {

@@ -58,6 +58,7 @@ func window(where model.StallWhere, at, until sim.Time) model.Stall {
 
 // course is all that a run showed.
 type course struct {
+	waits       []model.Wait
 	rows        []model.Attempt
 	sweeps      []model.SweepRecord // every one
 	stalls      []model.StallRecord
@@ -90,6 +91,7 @@ func (c *course) observer() model.Observer {
 	return model.Observer{
 		AllSweeps: true,
 		Attempt:   func(a *model.Attempt) { c.rows = append(c.rows, *a) },
+		Waited:    func(w *model.Wait) { c.waits = append(c.waits, *w) },
 		Sweep:     func(s model.SweepRecord) { c.sweeps = append(c.sweeps, s) },
 		Stall:     func(s model.StallRecord) { c.stalls = append(c.stalls, s) },
 	}

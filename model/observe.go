@@ -14,6 +14,7 @@ type Observer struct {
 	Sweep     func(SweepRecord)            // each sweep that answered something, and every one if AllSweeps
 	Stall     func(StallRecord)            // each stall when it begins, with its end
 	Pause     func(*Pause)                 // each wait inside an append, when the append begins
+	Waited    func(*Wait)                  // each send that leaves the send queue, what it waited for there
 	Queue     func(t sim.Time, length int) // length of the send queue after each change, of all brokers together
 	Lock      func(from, to sim.Time)      // the put lock was held from..to
 	Commit    func(t sim.Time, end int64)  // the transient pool has committed up to that offset

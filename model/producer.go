@@ -240,14 +240,19 @@ func (b *broker) arrive(i int) {
 // received is the codec thread: rejectRequest, then decoding.
 func (b *broker) received(p *producer, a *attempt) {
 	now := b.eng.Now()
+	if b.recovery.open {
+		b.recovered(b.recovery.end)
+	}
 	a.Arrive, a.Broker = now, int32(b.index())
 	b.books.open++
 	b.books.arrived++
 	b.codecUntil = now + received
 	if Reject(&b.lock.state, b.clock.Ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills, b.freeBuffers()) {
+		b.refused(a, b.rejectCause())
 		b.answer(a, RejectRequest, CodeSystemBusy)
 		return
 	}
+	b.decoding++
 	l := &p.links[b.index()]
 	l.offered = max(l.offered, now+b.decode.draw())
 	if seq := a.Seq; b.at(l.offered, evOffer, b.id|uint64(seq)) {
@@ -263,12 +268,15 @@ func (p *producer) batch() int64 { return int64(max(1, p.spec.Batch)) }
 func (b *broker) offer(seq int64) {
 	a := b.attempts.at(seq)
 	now := b.eng.Now()
+	b.decoding--
 	a.Enq, a.CreateMs = now, b.clock.Ms(now)
 	empty := b.queue.Len() == 0
 	if !b.queue.Offer(Waiting{uint64(seq), a.CreateMs}) {
+		b.refused(a, b.headWaits(now))
 		b.answer(a, Overload, CodeSystemBusy)
 		return
 	}
+	b.queued(now)
 	a.QlenEnq = int32(b.queue.Len())
 	b.queueChanged()
 	if !empty {

@@ -16,11 +16,13 @@ type Result struct {
 	Partial        bool            `json:"partial,omitempty"` // stopped early: what was computed so far
 	Messages       MessageCounts   `json:"messages"`
 	Attempts       AttemptCounts   `json:"attempts"`
-	LatencyMs      Summary         `json:"latency_ms"`         // send to answer, successful attempts
-	WaitingMs      Summary         `json:"waiting_ms"`         // enqueued to taken, attempts taken by a worker
-	PeriodMs       Summary         `json:"period_in_queue_ms"` // of swept attempts
-	Errors         []ErrorLine     `json:"errors"`             // of replication 1, the first ErrorLinesMax
-	ErrorsTotal    int64           `json:"errors_total"`       // of replication 1
+	LatencyMs      Summary         `json:"latency_ms"`            // send to answer, successful attempts
+	WaitingMs      Summary         `json:"waiting_ms"`            // enqueued to taken, attempts taken by a worker
+	PeriodMs       Summary         `json:"period_in_queue_ms"`    // of swept attempts
+	Errors         []ErrorLine     `json:"errors"`                // of replication 1, the first ErrorLinesMax
+	ErrorsTotal    int64           `json:"errors_total"`          // of replication 1
+	Attribution    *Attribution    `json:"attribution,omitempty"` // nil: a live run, which can't tell
+	Recovery       *Recovery       `json:"recovery,omitempty"`    // nil: no stall long enough, or a live run
 	Thresholds     []ThresholdMark `json:"thresholds"`
 	Warnings       []string        `json:"warnings"`
 	Queues         []LoadCounts    `json:"queues,omitempty"`         // the other swept queues, where a scenario loads them
@@ -187,6 +189,43 @@ func (s *Summary) UnmarshalJSON(text []byte) error {
 		P999: get(j.P999, lo.P999, hi.P999, why.P999),
 	}
 	return nil
+}
+
+// Attribution says what sends waited for in the send queue: disk, collector,
+// lock, load or replication. Causes are spelt as Cause.String spells them, and
+// only those that occurred are there.
+type Attribution struct {
+	Rejected WaitShares `json:"rejected"`          // those that a sweep took out
+	Refused  *Refusals  `json:"refused,omitempty"` // those that did not wait
+	Slow     WaitShares `json:"slow"`              // the slowest 1 % of those that a thread took, or a little more
+}
+
+// WaitShares are the waiting times of some sends by cause; they add up to the
+// waiting time, the shares to 1.
+type WaitShares struct {
+	Count      int64              `json:"count"`
+	AtLeastMs  *float64           `json:"at_least_ms,omitempty"` // of each; of the slow ones alone
+	WaitingMs  map[string]float64 `json:"waiting_ms"`
+	Share      map[string]float64 `json:"share"`
+	Lo         map[string]float64 `json:"lo,omitempty"` // of the share
+	Hi         map[string]float64 `json:"hi,omitempty"`
+	NoInterval string             `json:"no_interval,omitempty"` // why
+}
+
+// Refusals are REJECTREQUEST, OVERLOAD and PC_SYNCHRONIZED: by what the holder
+// of the put lock was at, and for OVERLOAD by what the head of the full queue had
+// waited for most.
+type Refusals struct {
+	Count int64            `json:"count"`
+	While map[string]int64 `json:"while"`
+}
+
+// Recovery is how long after the end of a stall of 10 ms or more the send queue
+// was empty, or as long as when the stall began. Stalls that came before that
+// are one with it.
+type Recovery struct {
+	Ms           Summary `json:"ms"`
+	NotRecovered int64   `json:"not_recovered,omitempty"` // not before the arrivals ended
 }
 
 // ErrorLine is one rejected attempt as its producer saw it.

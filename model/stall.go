@@ -181,7 +181,7 @@ func (b *broker) halt(i int) {
 		b.cpu.long += h.tasks
 		b.eng.At(end, evHaltEnds, b.id|uint64(i))
 	} else {
-		b.freeze(end)
+		b.freeze(haltCause(h.where), end)
 	}
 	if !h.once {
 		h.skipTo(end)
@@ -193,8 +193,12 @@ func (b *broker) halt(i int) {
 // once it has ended and the thread has a core; of one thread, in the order in
 // which it became due. What passes outside the broker (a stalled append, the
 // network) goes on.
-func (b *broker) freeze(end sim.Time) {
+func (b *broker) freeze(cause Cause, end sim.Time) {
 	b.frozen = max(b.frozen, end)
 	b.Cluster.frozen = max(b.Cluster.frozen, end)
 	b.thaw.sweeper, b.thaw.codec = b.thaw.lag.draw(), b.thaw.lag.draw()
+	now := b.eng.Now()
+	b.meter.freeze(cause, now, end)
+	b.stalls()
+	b.stalled(now, end, b.thaw.codec+1)
 }

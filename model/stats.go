@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"brokersim/sim"
 	"brokersim/sim/stat"
 )
 
@@ -24,6 +25,11 @@ type Stats struct {
 	Resends     int64           // calls that a handler made again
 	Inversions  int64           // sends stored behind a later one of their producer, in one queue
 	Brokers     []AttemptCounts // of each broker, if there are several
+	// Recovery is how long after a stall as few sends waited as when it
+	// began; Unrecovered counts those that arrivals had to end for.
+	Recovery    []sim.Time
+	Unrecovered int64
+	Waits       *WaitStats // nil: not simulated, so that nobody knows
 }
 
 // Sample is a distribution and what its intervals need.

@@ -20,6 +20,7 @@ type Study struct {
 	latency     pooled
 	waiting     pooled
 	period      pooled
+	causes      causeStudy
 	first       *Stats // the only one, while there is one
 	classes     [][AttemptClasses]int64
 	loads       []LoadCounts
@@ -61,6 +62,7 @@ func (s *Study) Add(c *Cluster) {
 	s.latency.add(&stats.Latency)
 	s.waiting.add(&stats.Waiting)
 	s.period.add(&stats.Period)
+	s.causes.add(stats)
 	var classes [AttemptClasses]int64
 	for k := range classes {
 		classes[k] = stats.Attempts.Count(AttemptClass(k))
@@ -128,6 +130,7 @@ func (s *Study) Result() *Result {
 		PeriodMs:       s.Period(),
 		Errors:         errors,
 		ErrorsTotal:    s.errorsTotal,
+		Attribution:    s.causes.attribution(s.n),
 		Thresholds:     []ThresholdMark{},
 		Warnings:       []string{},
 		Queues:         s.loads,
@@ -137,6 +140,12 @@ func (s *Study) Result() *Result {
 		Resends:        s.resends,
 		Inversions:     s.inversions,
 		Brokers:        s.brokers,
+	}
+	if k := &s.causes; k.recovery.histogram.Count()+k.never > 0 {
+		r.Recovery = &Recovery{
+			Ms:           s.summary(&k.recovery, func(*Stats) *Sample { return &k.one }, nsPerMs),
+			NotRecovered: k.never,
+		}
 	}
 	return r
 }

@@ -67,6 +67,16 @@ func (b *broker) sweepBegins() {
 	b.sweepNext()
 }
 
+// due is the first instant at which a sweep could have answered a send as this
+// one does.
+func (b *broker) due(a *attempt, o Outcome) sim.Time {
+	due := b.clock.FirstAt(a.CreateMs + b.cfg.Broker.WaitTimeMillsInSendQueue)
+	if o == PCBusyCleanQueue {
+		due = min(due, b.clock.FirstAt(b.lock.state.beginMs+b.cfg.Broker.OsPageCacheBusyTimeOutMills+1))
+	}
+	return max(due, a.Enq)
+}
+
 // sweepNext answers one request, which takes the sweeper time in which the
 // rest of the broker goes on; or ends the sweep.
 func (b *broker) sweepNext() {
@@ -89,6 +99,7 @@ func (b *broker) sweepNext() {
 	if ans.Queue == SendQueue {
 		a := b.attempts.at(int64(ans.ID))
 		a.Clean, a.Sweep, a.PeriodMs, a.Qsize = now, s.n, ans.PeriodMs, int64(ans.Size)
+		b.left(a, now, b.due(a, ans.Outcome))
 		if ans.Outcome == PCBusyCleanQueue {
 			s.record.PCBusy++
 		} else {

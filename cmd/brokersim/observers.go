@@ -13,6 +13,7 @@ func all(watch []model.Observer) model.Observer {
 		o.Sweep = both(o.Sweep, w.Sweep)
 		o.Stall = both(o.Stall, w.Stall)
 		o.Pause = both(o.Pause, w.Pause)
+		o.Waited = both(o.Waited, w.Waited)
 		switch queue := o.Queue; {
 		case queue == nil:
 			o.Queue = w.Queue

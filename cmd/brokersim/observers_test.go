@@ -19,6 +19,7 @@ func TestAll(t *testing.T) {
 			Sweep:   func(model.SweepRecord) { heard[who+" sweep"]++ },
 			Stall:   func(model.StallRecord) { heard[who+" stall"]++ },
 			Pause:   func(*model.Pause) { heard[who+" pause"]++ },
+			Waited:  func(*model.Wait) { heard[who+" waited"]++ },
 			Queue:   func(sim.Time, int) { heard[who+" queue"]++ },
 			Lock:    func(sim.Time, sim.Time) { heard[who+" lock"]++ },
 		}
@@ -29,11 +30,12 @@ func TestAll(t *testing.T) {
 	o.Sweep(model.SweepRecord{})
 	o.Stall(model.StallRecord{})
 	o.Pause(nil)
+	o.Waited(nil)
 	o.Queue(0, 0)
 	o.Lock(0, 0)
 	want := map[string]int{"c attempt": 1}
 	for _, who := range []string{"a", "b"} {
-		for _, what := range []string{"attempt", "sweep", "stall", "pause", "queue", "lock"} {
+		for _, what := range []string{"attempt", "sweep", "stall", "pause", "waited", "queue", "lock"} {
 			want[who+" "+what] = 1
 		}
 	}
@@ -43,7 +45,7 @@ func TestAll(t *testing.T) {
 	if !o.AllSweeps {
 		t.Error("AllSweeps: got false, want true")
 	}
-	if none := all(nil); none.Attempt != nil || none.Sweep != nil || none.Stall != nil || none.Pause != nil || none.Queue != nil || none.Lock != nil {
+	if none := all(nil); none.Attempt != nil || none.Sweep != nil || none.Stall != nil || none.Pause != nil || none.Waited != nil || none.Queue != nil || none.Lock != nil {
 		t.Error("of nobody: got callbacks, want none")
 	}
 }
