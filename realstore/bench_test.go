@@ -145,51 +145,53 @@ func BenchmarkFloorSync(b *testing.B) {
 // BenchmarkSync has 32 writers wait for the disk.
 func BenchmarkSync(b *testing.B) {
 	for _, release := range []string{"4.3.2", "4.9.4"} {
-		b.Run(release, func(b *testing.B) {
-			o, err := DefaultOptions(release)
-			if err != nil {
-				b.Fatal(err)
-			}
-			o.FlushDiskType = SyncFlush
-			o.MessageIndexEnable = false
-			s := open(b, b.TempDir(), o)
+		b.Run(release, func(b *testing.B) { benchSync(b, release) })
+	}
+}
+
+func benchSync(b *testing.B, release string) {
+	o, err := DefaultOptions(release)
+	if err != nil {
+		b.Fatal(err)
+	}
+	o.FlushDiskType = SyncFlush
+	o.MessageIndexEnable = false
+	s := open(b, b.TempDir(), o)
+	m := benchMessage()
+	if _, err := s.Append(&m, nil); err != nil {
+		b.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var left atomic.Int64
+	turns := make(chan int64)
+	for range syncWriters {
+		wg.Go(func() {
 			m := benchMessage()
-			if _, err := s.Append(&m, nil); err != nil {
-				b.Fatal(err)
-			}
-			var wg sync.WaitGroup
-			var left atomic.Int64
-			turns := make(chan int64)
-			for range syncWriters {
-				wg.Go(func() {
-					m := benchMessage()
-					for n := range turns {
-						for range n {
-							if _, err := s.Append(&m, nil); err != nil {
-								b.Error(err)
-							}
-						}
-						left.Add(-n)
+			for n := range turns {
+				for range n {
+					if _, err := s.Append(&m, nil); err != nil {
+						b.Error(err)
 					}
-				})
-			}
-			b.ReportAllocs()
-			b.ResetTimer()
-			const each = 8
-			n := max(int64(b.N), 1)
-			for i := int64(0); i < n; i += each {
-				for range syncWriters {
-					turns <- each
 				}
-			}
-			close(turns)
-			wg.Wait()
-			b.StopTimer()
-			report(b, (n+each-1)/each*each*syncWriters, 1)
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
+				left.Add(-n)
 			}
 		})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	const each = 8
+	n := max(int64(b.N), 1)
+	for i := int64(0); i < n; i += each {
+		for range syncWriters {
+			turns <- each
+		}
+	}
+	close(turns)
+	wg.Wait()
+	b.StopTimer()
+	report(b, (n+each-1)/each*each*syncWriters, 1)
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
 	}
 }
 

@@ -91,8 +91,9 @@ type groupCommit struct {
 	write, read []*flushRequest
 	free        []*flushRequest
 	closed      bool
-	// How many the last flush served, and how long it took: see gather.
-	served    int
+	// How many waited when the last flush was done, those included that it served,
+	// and how long it took: see gather.
+	writers   int
 	tookNanos int64
 }
 
@@ -131,13 +132,16 @@ func (g *groupCommit) len() int {
 
 // gather gives the writers that the last flush released a moment to come again:
 // else one flush would serve the first of them, and the next the rest. It ends
-// when as many are there, after a quarter of what that flush took at the latest.
+// when as many wait as did, or when nobody came for a quarter of what that flush
+// took, after half of it at the latest.
 func (g *groupCommit) gather(nanos func() int64) {
-	if g.len() >= g.served {
-		return
-	}
-	for until := nanos() + g.tookNanos/4; g.len() < g.served && nanos() < until; {
+	now := nanos()
+	last, patience := now+g.tookNanos/2, g.tookNanos/4
+	for n, until := g.len(), now+patience; n < g.writers && now < min(until, last); now = nanos() {
 		runtime.Gosched()
+		if m := g.len(); m > n {
+			n, until = m, now+patience
+		}
 	}
 }
 
@@ -186,7 +190,7 @@ func (s *Store) groupCommitLoop() {
 		}
 		start := s.o.Nanos()
 		if n := s.groupCommitOnce(); n > 0 {
-			s.group.served, s.group.tookNanos = n, s.o.Nanos()-start
+			s.group.tookNanos = s.o.Nanos() - start
 		}
 	}
 }
@@ -200,7 +204,11 @@ func (s *Store) groupCommitOnce() int {
 	}
 	reqs := s.group.swap()
 	for i, r := range reqs {
-		r.done <- s.flushUntil(r.next)
+		err := s.flushUntil(r.next)
+		if i == 0 {
+			s.group.writers = len(reqs) + s.group.len()
+		}
+		r.done <- err
 		reqs[i] = nil
 	}
 	if len(reqs) == 0 {
