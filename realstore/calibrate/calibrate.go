@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brokersim/model"
@@ -185,7 +186,7 @@ func (f *fitting) rate() float64 { return float64(len(f.all)) / float64(f.span) 
 func (f *fitting) madeOn() model.MadeOn {
 	r := f.runs[0]
 	m := model.MadeOn{
-		Kernel:       cmp.Or(r.Environment.Kernel, "unknown"),
+		Kernel:       kernel(r.Environment.Kernel),
 		FileSystem:   cmp.Or(r.Environment.FileSystem, "unknown"),
 		MountOptions: r.Environment.MountOptions,
 		Device:       cmp.Or(r.Environment.Device, "unknown"),
@@ -200,6 +201,20 @@ func (f *fitting) madeOn() model.MadeOn {
 		m.BodyMin, m.BodyMax = min(m.BodyMin, r.Settings.BodyMin), max(m.BodyMax, r.Settings.BodyMax)
 	}
 	return m
+}
+
+// kernel is a release without what its builder adds, "Linux 6.18" of
+// "6.18.44-generic": that says more of a machine than of its disk.
+func kernel(release string) string {
+	major, rest, _ := strings.Cut(release, ".")
+	minor := rest
+	if i := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' }); i >= 0 {
+		minor = rest[:i]
+	}
+	if _, err := strconv.Atoi(major); err != nil || minor == "" {
+		return "unknown"
+	}
+	return "Linux " + major + "." + minor
 }
 
 // mode is how the flush thread got to work. Under group commit each append
