@@ -203,11 +203,10 @@ type FlushProfile struct {
 	Table
 }
 
-// HandoffProfile are the times until a send thread works: woken when it was
-// idle, or from one request to the next. The model takes IdleWake for
-// costs.handoff; it has the next request taken at once, so BusyHop is there
-// for comparison with live runs.
-type HandoffProfile struct{ IdleWake, BusyHop Table }
+// HandoffProfile are the times until a send thread works that was idle: the
+// model takes them for costs.handoff. One that finds the next request there
+// goes on at once, which is part of costs.process.
+type HandoffProfile struct{ IdleWake Table }
 
 // Fit says how well the profile foretold a run that it was not made from.
 type Fit struct {
@@ -272,7 +271,7 @@ func (p *Profile) Check() error {
 	for _, f := range p.Flushes {
 		f.check("flush "+f.Mode.String(), bad)
 	}
-	for name, t := range map[string]Table{"roll": p.Roll, "idle wake": p.Handoff.IdleWake, "busy hop": p.Handoff.BusyHop} {
+	for name, t := range map[string]Table{"roll": p.Roll, "idle wake": p.Handoff.IdleWake} {
 		if t.Takes != nil {
 			t.check(name, bad)
 		}
@@ -453,7 +452,7 @@ func (p *Profile) Encode() []byte {
 	for _, t := range []struct {
 		name string
 		*Table
-	}{{"handoff.idle_wake", &p.Handoff.IdleWake}, {"handoff.busy_hop", &p.Handoff.BusyHop}, {"roll", &p.Roll}} {
+	}{{"handoff.idle_wake", &p.Handoff.IdleWake}, {"roll", &p.Roll}} {
 		if t.Takes != nil {
 			line("\n[%s]", t.name)
 			table(t.Table)

@@ -61,7 +61,7 @@ type storeTable struct {
 	placed
 	Append  dist     `toml:"append" unit:"time" jsonschema_description:"Time of one append that nothing holds up."`
 	Delay   duration `toml:"delay" jsonschema:"default=0s" jsonschema_description:"Added to each append."`
-	Profile string   `toml:"profile" jsonschema:"example=profiles/ext4-quiet.toml" jsonschema_description:"A measured profile instead of append: a TOML file beside the scenario file."`
+	Profile string   `toml:"profile" jsonschema:"example=profiles/virtio-quiet.toml" jsonschema_description:"A measured profile instead of append: a TOML file beside the scenario file."`
 	Kind    string   `toml:"kind" one:"append,pagecache" jsonschema:"enum=append,enum=pagecache,default=append" jsonschema_description:"append: an append takes what append or profile says. pagecache: the kernel's writeback and throttling as well."`
 
 	AtRisk   bool   `toml:"at_risk" jsonschema:"default=false" jsonschema_description:"Whether to follow what a crash would lose: goes by itself with profile, pagecache and transientStorePoolEnable."`

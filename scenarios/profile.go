@@ -85,7 +85,6 @@ type flushProfileTable struct {
 
 type handoffTable struct {
 	IdleWake timesTable `toml:"idle_wake"`
-	BusyHop  timesTable `toml:"busy_hop"`
 }
 
 type fitTable struct {
@@ -194,7 +193,6 @@ func (d *decoder) profileOf(doc *profileDocument, root *node) *model.Profile {
 		p.Flushes = append(p.Flushes, model.FlushProfile{Mode: mode, Period: t.Period.v, Table: d.times(t.Count, t.Cap, t.Takes)})
 	}
 	p.Handoff.IdleWake = d.optional(&doc.Handoff.IdleWake)
-	p.Handoff.BusyHop = d.optional(&doc.Handoff.BusyHop)
 	p.Roll = d.optional(&doc.Roll)
 	for i := range doc.Fit {
 		f := &doc.Fit[i]

@@ -216,8 +216,7 @@ func classes(p *model.Profile) (out []class) {
 		add("flush, "+p.Flushes[i].Mode.String(), &p.Flushes[i].Table, 0, 0, 0)
 	}
 	add("roll", &p.Roll, 0, 0, 0)
-	add("hand-off, idle", &p.Handoff.IdleWake, 0, 0, 0)
-	add("hand-off, busy", &p.Handoff.BusyHop, 0, 0, 0)
+	add("hand-off", &p.Handoff.IdleWake, 0, 0, 0)
 	return out
 }
 

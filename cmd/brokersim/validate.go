@@ -31,7 +31,7 @@ import (
 )
 
 // defaultProfile is the bundled one that virtual runs draw from.
-const defaultProfile = "profiles/ext4-quiet.toml"
+const defaultProfile = "profiles/virtio-quiet-timed.toml"
 
 // validation is the command validate, with its flags.
 type validation struct {

@@ -393,7 +393,7 @@ func (f *fitting) flushes(p *model.Profile) error {
 
 // others are rolls and hand-offs.
 func (f *fitting) others(p *model.Profile) {
-	var rolls, idle, busy []float64
+	var rolls, idle []float64
 	for i := range f.all {
 		if f.all[i].roll > 0 {
 			rolls = append(rolls, float64(f.all[i].roll))
@@ -403,15 +403,12 @@ func (f *fitting) others(p *model.Profile) {
 		for _, v := range r.IdleWakes {
 			idle = append(idle, float64(v))
 		}
-		for _, v := range r.BusyHops {
-			busy = append(busy, float64(v))
-		}
 	}
 	for _, t := range []struct {
 		name string
 		ns   []float64
 		to   *model.Table
-	}{{"roll", rolls, &p.Roll}, {"idle wake-up", idle, &p.Handoff.IdleWake}, {"busy hop", busy, &p.Handoff.BusyHop}} {
+	}{{"roll", rolls, &p.Roll}, {"idle wake-up", idle, &p.Handoff.IdleWake}} {
 		if len(t.ns) == 0 {
 			f.warn("no %s was seen", t.name)
 			continue

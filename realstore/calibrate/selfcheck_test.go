@@ -72,7 +72,7 @@ func ownRun(t *testing.T, p *model.Profile, seed uint64, number int) *probe.Run 
 		Number:      number,
 		Settings:    probe.Settings{Rate: ownRate, Body: "uniform", BodyMin: 128, BodyMax: 2048, DurationNs: int64(ownDuration), Flush: "timed", Kind: "mmap", FileSize: ownFile, FlushMs: ownFlush, Seed: seed + 1<<32},
 		Environment: probe.Environment{Kernel: "k", FileSystem: "f", Device: "d"},
-		IdleWakes:   []int64{50_000, 60_000}, BusyHops: []int64{50},
+		IdleWakes:   []int64{50_000, 60_000},
 	}
 	arrivals := variate.Must(variate.NewPoisson(ownRate)).Start(streams.Stream("arrivals"))
 	sizes := streams.Stream("sizes")

@@ -171,7 +171,7 @@ func measure(ctx context.Context, dir string, o *Options, number int) (*Run, err
 	runtime.GC()
 	debug.SetGCPercent(-1)
 	quickTimers()
-	r.IdleWakes, r.BusyHops = handoffs(clock, &stop)
+	r.IdleWakes = handoffs(clock, &stop)
 	r.Before = load()
 	clock.reset()
 	flushes.begin()
@@ -409,14 +409,13 @@ func (l *flushLog) taken() []Flush {
 const (
 	idleWakes = 300
 	idleEvery = int64(1500 * time.Microsecond)
-	busyHops  = 2000
 )
 
 // handoffs measures how long a goroutine that waits at a channel takes until
-// it works, and how long one that finds the next item there.
-func handoffs(c *clock, stop *atomic.Bool) (idle, busy []int64) {
-	ch := make(chan int64, busyHops)
-	idle, busy = make([]int64, 0, idleWakes), make([]int64, 0, busyHops)
+// it works.
+func handoffs(c *clock, stop *atomic.Bool) []int64 {
+	ch := make(chan int64, idleWakes)
+	idle := make([]int64, 0, idleWakes)
 	finished := make(chan bool)
 	go func() {
 		defer close(finished)
@@ -440,19 +439,7 @@ func handoffs(c *clock, stop *atomic.Bool) (idle, busy []int64) {
 	}
 	close(ch)
 	<-finished
-
-	full := make(chan int64, busyHops)
-	for range busyHops {
-		full <- 0
-	}
-	before := c.now()
-	for range busyHops {
-		<-full
-		now := c.now()
-		busy = append(busy, now-before)
-		before = now
-	}
-	return idle, busy
+	return idle
 }
 
 // measureCost paces appends that do nothing.

@@ -23,7 +23,6 @@ type Run struct {
 	Warnings    []string          `json:"warnings"`
 	Files       []NewFile         `json:"new_files"`
 	IdleWakes   []int64           `json:"idle_wake_ns"`
-	BusyHops    []int64           `json:"busy_hop_ns"`
 	Kernel      []KernelState     `json:"kernel"`
 	FlushesLost int64             `json:"flushes_lost"` // there was no room for
 
