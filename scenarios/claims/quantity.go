@@ -87,7 +87,6 @@ func failed(o *Observed) (part, whole float64) {
 	return float64(a.Sent - a.Success), float64(a.Sent)
 }
 
-
 // refused is the share of sends that the broker refused with this outcome,
 // whether or not their producers still waited.
 func refused(of ...model.Outcome) Quantity {
