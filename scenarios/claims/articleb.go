@@ -66,7 +66,7 @@ func articleB() []Claim {
 		Says:    "The send that is answered TIMEOUT_CLEAN_QUEUE may be the one that is being processed.",
 		Release: EveryRelease, Facts: "§1.4, §13 B8",
 		Why: "A thread that processes a send has taken it out of the queue; the sweep sees the queue alone.",
-		Cases: []Case{{When: "appends are held up now and then", Scenario: "stalls", Tests: []Test{
+		Cases: []Case{{When: "appends are held up now and then", Scenario: "stalls", Replications: 40, Tests: []Test{
 			{Measure{"swept sends that a thread had taken", Percent, Share,
 				func(o *Observed) (part, whole float64) { return float64(o.SweptTaken), float64(len(o.Rejected)) }, 0, 0}, Want{">", hardly}},
 		}}},
@@ -74,15 +74,26 @@ func articleB() []Claim {
 		ID:      "B9",
 		Says:    "The client does not retry what was answered busy (code 2).",
 		Release: EveryRelease, Facts: "§9.1, §13 B9",
-		Why: "SYSTEM_BUSY is among the retried codes since client 5.3.0.",
-		Table: &Table{What: "client retries code 2 (1: yes)", Unit: Number, Want: []Want{{"<", 0.5}},
-			Of: func(_ *model.Settings, t *model.Traits) float64 { return oneIf(t.SystemBusyRetried) }},
+		Why: "It throws MQBrokerException at once. Since client 5.3.0 SYSTEM_BUSY is among the codes that are retried.",
+		Cases: []Case{
+			{When: "the client is 4.3.2", Scenario: "long-stall", Variants: client("4.3.2"), Tests: noRetry},
+			{When: "the client is 5.2.0", Scenario: "long-stall", Variants: client("5.2.0"), Tests: noRetry},
+			{When: "the client is 5.3.0", Scenario: "long-stall", Variants: client("5.3.0"), Tests: noRetry},
+			{When: "the client is 5.3.3 and sends asynchronously", Scenario: "long-stall", Variants: client("5.3.3", "producer.0.mode=async"), Tests: noRetry},
+		},
 	}, {
 		ID: "B10", Says: "Only SUCCESS gives the application a result; all other codes throw.", Release: EveryRelease, Facts: "§9.2, §13 B10",
 		Elsewhere: "the statuses of flush and replica are not simulated yet: facts §9.2 (codes 10, 11 and 12 give a SendResult as well)",
 	}, {
-		ID: "B11", Says: "The number of attempts is the configured number of retries.", Release: EveryRelease, Facts: "§9.1, §13 B11",
-		Elsewhere: "retries are not simulated yet: facts §9.1 (one attempt more than retries, if SYNC)",
+		ID:      "B11",
+		Says:    "A message is tried as many times as retryTimesWhenSendFailed says.",
+		Release: EveryRelease, Facts: "§9.1, §13 B11",
+		Why: "Synchronous sends are tried once more than that, the others once. Tried with 2 retries and a client that retries \"busy\".",
+		Cases: []Case{
+			{When: "the mode is SYNC", Scenario: "long-stall", Variants: client("5.3.0", "producer.0.retryTimesWhenSendFailed=2"), Tests: triedTwice},
+			{When: "the mode is ASYNC", Scenario: "long-stall", Variants: client("5.3.0", "producer.0.mode=async"), Tests: triedTwice},
+			{When: "the mode is ONEWAY", Scenario: "long-stall", Variants: client("5.3.0", "producer.0.mode=oneway"), Tests: triedTwice},
+		},
 	}, {
 		ID:      "B12",
 		Says:    "A higher waitTimeMillsInSendQueue makes \"broker busy\" go away.",
@@ -168,8 +179,19 @@ func articleB() []Claim {
 		ID: "B22", Says: "With maxMessageSize = 16 MiB messages may have 16 MiB.", Release: EveryRelease, Facts: "§5.2, §9.6, §10.5, §13 B22",
 		Elsewhere: "limits of the frame and of the client: facts §13 B22 (a frame has 16777216 bytes with its headers, a client sends 4 MiB)",
 	}, {
-		ID: "B23", Says: "An application that reads code 2 can send the message again.", Release: fourThreeTwo, Facts: "§1.5, §13 B23",
-		Elsewhere: "applications that send again are not simulated yet: facts §13 B23 (safe, the attempt was not stored; without back-off it adds load)",
+		ID:      "B23",
+		Says:    "An application that reads code 2 can send the message again: it will not be stored twice.",
+		Release: fourThreeTwo, Facts: "§1.5, §13 B23",
+		Why: "What was answered busy is not stored. What timed out may be, and an application that does not tell the two apart stores it twice.",
+		Cases: []Case{
+			{When: "the limits are 200 and 1000 ms", Scenario: "long-stall", Tests: notTwice, Told: []Measure{attemptsEach},
+				Variants: []Variant{{"sent again after 1 s", resend("1s")}}},
+			{When: "it is sent again without back-off", Scenario: "long-stall", Tests: notTwice, Told: []Measure{attemptsEach},
+				Variants: []Variant{{"sent again at once", resend("0s")}}},
+			{When: "the limits are 3000 and 5000 ms, 80 threads wait, and what timed out is sent again as well", Scenario: "long-stall", Tests: notTwice, Told: []Measure{attemptsEach},
+				Variants: []Variant{{"sent again after 1 s", append(resend("1s"), "stall.0.for=4s", "broker.waitTimeMillsInSendQueue=3000", "broker.osPageCacheBusyTimeOutMills=5000",
+					"broker.sendMessageThreadPoolNums=80", "broker.useReentrantLockWhenPutMessage=true")}}},
+		},
 	}, {
 		ID:      "B24",
 		Says:    "A line that reads \"period in queue: 208ms, size of queue: 8\" fits the limit of 200 ms and the sweep of 10 ms.",
@@ -253,6 +275,44 @@ func answersPerSweep(o *Observed) (part, whole float64) {
 		}
 	}
 	return part, whole
+}
+
+// client is a producer of another release than the broker's.
+func client(release string, sets ...string) []Variant {
+	return []Variant{{"client " + release, append([]string{"producer.0.release=" + release}, sets...)}}
+}
+
+// resend has the application send again what failed, at most 10 times.
+func resend(backoff string) []string {
+	return []string{"producer.0.handler=resend", "producer.0.resends=10", "producer.0.backoff=" + backoff}
+}
+
+var (
+	noRetry = []Test{{Measure{"attempts that the client makes again, of all", Percent, Share, retries, 0, 0}, Want{"<", hardly}}}
+
+	triedTwice = []Test{
+		{Measure{"attempts of the message that was tried most", Number, Mean, triedMost, 0, 0}, Want{">", 1.5}},
+		{Measure{"the same", Number, Mean, triedMost, 0, 0}, Want{"<", 2.5}},
+	}
+
+	notTwice     = []Test{{Measure{"messages stored more than once", Percent, Share, fate(storedTwice), 0, 0}, Want{"<", hardly}}}
+	attemptsEach = Measure{"attempts for each message", Number, Mean, attemptsPerMessage, 0, 0}
+)
+
+func retries(o *Observed) (part, whole float64) {
+	return float64(o.Retries), float64(o.Attempts.Sent)
+}
+
+func triedMost(o *Observed) (part, whole float64) {
+	var most int32
+	for _, tries := range o.Tried {
+		most = max(most, tries)
+	}
+	return float64(most), 1
+}
+
+func attemptsPerMessage(o *Observed) (part, whole float64) {
+	return float64(o.Attempts.Sent), float64(o.Messages.Offered)
 }
 
 // raised are a stall's variants with the wait limit as it was and raised.

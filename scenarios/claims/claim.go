@@ -58,7 +58,7 @@ type Test struct {
 	Want
 }
 
-// Want is a bound in the measure's base unit: a share of 1, ms, a number.
+// Want is a bound in the measure's base unit: a share of 1, ms, s, a number.
 type Want struct {
 	Op    string // < or >
 	Bound float64
@@ -72,11 +72,12 @@ const (
 	Percent   Unit = iota // of shares of 1
 	Points                // of differences of shares: percentage points
 	Ms                    // ms
+	Seconds               // s
 	PerSecond             // 1/s
 	Number                // a count or a ratio
 )
 
-var unitNames = [...]string{"%", "points", "ms", "/s", ""}
+var unitNames = [...]string{"%", "points", "ms", "s", "/s", ""}
 
 func (u Unit) String() string { return unitNames[u] }
 

@@ -48,9 +48,9 @@ func folklore() []Claim {
 		Release: fourThreeTwo, Facts: "§1.5, §13 B14",
 		Why: "Who answers busy has the request alone: the sweep has taken it from the queue, and no thread will get it.",
 		Cases: []Case{
-			{When: "appends are held up now and then", Scenario: "stalls", Tests: refusedStored},
-			{When: "an append is held up for 1.2 s", Scenario: "long-stall", Tests: refusedStored},
-			{When: "32 threads and the sweeper race on 2 cores", Scenario: "stalls", Replications: 40, Tests: refusedStored,
+			{When: "appends are held up now and then", Scenario: "stalls", Replications: 40, Tests: refusedStored},
+			{When: "an append is held up for 1.2 s", Scenario: "long-stall", Replications: 40, Tests: refusedStored},
+			{When: "32 threads and the sweeper race on 2 cores", Scenario: "stalls", Replications: 60, Tests: refusedStored,
 				Variants: []Variant{{"32 threads", []string{"broker.sendMessageThreadPoolNums=32"}}}},
 		},
 	}, {
@@ -66,6 +66,34 @@ func folklore() []Claim {
 		Why: "The sweep looks at the age of the head, not at the length of the queue.",
 		Cases: []Case{{When: "9 at most were waiting", Scenario: "incident", Replications: 400,
 			Tests: []Test{{Measure{"sends that timed out, of runs in which at most 9 ever waited", Percent, Share, timeoutsOfShort, 0, 0}, Want{"<", hardly}}}}},
+	}, {
+		ID:      "retries",
+		Says:    "Retries make it worse.",
+		Release: fourThreeTwo, Facts: "§9.1, §13 B23",
+		Why: "A message that is sent again once the stall is over, or to another broker, is stored. Where the broker has no time to spare, or sends time out that are stored all the same, each attempt more is load without a message.",
+		Cases: []Case{
+			{When: "an append is held up for 1.2 s and the application sends again after 1 s", Scenario: "long-stall", Tests: worse, Variants: against(resend("1s"))},
+			{When: "one of two brokers is held up and the client (5.3.0) tries the other", Scenario: "long-stall", Tests: worse, Told: []Measure{attemptsMore},
+				Variants: []Variant{
+					{"client 5.3.0, no retries", []string{"route.brokers=2", "producer.0.release=5.3.0", "producer.0.retryTimesWhenSendFailed=0"}},
+					{"client 5.3.0, 2 retries", []string{"route.brokers=2", "producer.0.release=5.3.0"}},
+				}},
+			{When: "more messages come than can be stored and the application sends again after 1 s", Scenario: "overload", Replications: 5, Tests: worse, Told: []Measure{attemptsMore},
+				Variants: []Variant{{"not sent again", []string{"duration=200s"}}, {"sent again", []string{"duration=200s", "producer.0.handler=resend", "producer.0.resends=3"}}}},
+			{When: "limits are high, a stall outlasts the producers' timeout, and they send again after 100 ms", Scenario: "metastable", Replications: 5, Tests: worse, Told: []Measure{attemptsMore}, Variants: against(resend("100ms"))},
+		},
+	}, {
+		ID:      "metastable",
+		Says:    "Once the cause is gone, the trouble is soon over.",
+		Release: fourThreeTwo, Facts: "§9.1, §15.1",
+		Why: "The queue that a stall leaves drains by what the broker can store more than comes. Sends that wait longer than their producers' timeout are sent again and stored twice: if that is more than the broker has to spare, the queue stays full without a cause.",
+		Cases: []Case{
+			{When: "nothing is sent again", Scenario: "metastable", Replications: 10, Tests: recovers, Told: []Measure{known}},
+			{When: "what failed is sent again after 100 ms, and the limits are 20 s", Scenario: "metastable", Replications: 10, Tests: recovers, Told: []Measure{known, twice},
+				Variants: []Variant{{"sent again", resend("100ms")}}},
+			{When: "what failed is sent again after 100 ms, and the limits are 200 and 1000 ms", Scenario: "metastable", Replications: 10, Tests: recovers, Told: []Measure{known, twice},
+				Variants: []Variant{{"sent again, limits as by default", append(resend("100ms"), "broker.waitTimeMillsInSendQueue=200", "broker.osPageCacheBusyTimeOutMills=1000")}}},
+		},
 	}}
 }
 
@@ -77,6 +105,38 @@ var (
 	refusedStored = []Test{{Measure{"refused sends that were stored", Percent, Share,
 		func(o *Observed) (part, whole float64) { return float64(o.RejectedStored), float64(len(o.Rejected)) }, 0, 0}, Want{">", hardly}}}
 )
+
+// against are the case's scenario as it is and with these overrides.
+func against(sets []string) []Variant {
+	return []Variant{{"not sent again", nil}, {"sent again", sets}}
+}
+
+var (
+	worse = []Test{{Measure{"messages that are not stored once and known to be, with retries less without", Points, Minus, notWell, 1, 0}, Want{">", hardly}}}
+
+	recovers = []Test{{MeasureXX}}
+
+	known        = Measure{"messages that are not stored once and known to be", Percent, Share, notWell, 0, 0}
+	twice        = Measure{"messages stored more than once", Percent, Share, fate(storedTwice), 0, 0}
+	attemptsMore = Measure{"attempts, with retries over without", Number, Over, func(o *Observed) (part, whole float64) { return float64(o.Attempts.Sent), 1 }, 1, 0}
+)
+
+func notWell(o *Observed) (part, whole float64) {
+	return float64(o.Messages.Offered - o.Messages.StoredOnce), float64(o.Messages.Offered)
+}
+
+// recovery is how long it takes after the last stall until the queue is empty,
+// as far as messages came: a queue that is not empty by then has not recovered.
+func recovery(o *Observed) (part, whole float64) {
+	if len(o.Stalls) == 0 {
+		return 0, 1
+	}
+	end := o.Stalls[len(o.Stalls)-1].To
+	if o.Emptied == model.Absent || o.Emptied > o.Config.Duration {
+		return max(0, (o.Config.Duration - end).Seconds()), 1
+	}
+	return (o.Emptied - end).Seconds(), 1
+}
 
 func timeoutsOfShort(o *Observed) (part, whole float64) {
 	if o.QueueMost > 9 {

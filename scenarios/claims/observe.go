@@ -14,8 +14,9 @@ type Observed struct {
 	Rejected []model.Attempt     // refused by the broker, in order of Seq
 	Sweeps   []model.SweepRecord // all of them
 	Stalls   []model.StallRecord
-	Stored   int64 // sends
-	Inverted int64 // of them stored after one that was sent later
+	Stored   int64    // sends
+	Tried    []int32  // attempts, by number of the first producer's message
+	Emptied  sim.Time // the send queue was first empty after the last stall
 
 	RejectedStored int64    // refused and stored all the same
 	SweptTaken     int64    // swept although a thread had taken them
@@ -28,16 +29,28 @@ type Observed struct {
 func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed, error) {
 	o := &Observed{Config: cfg}
 	var taken []span
-	latest := sim.Time(-1)
+	var stallEnds sim.Time
 	cluster, err := model.New(cfg, replication, model.Observer{
 		AllSweeps: true,
 		Sweep:     func(s model.SweepRecord) { o.Sweeps = append(o.Sweeps, s) },
-		Stall:     func(s model.StallRecord) { o.Stalls = append(o.Stalls, s) },
-		Queue:     func(_ sim.Time, length int) { o.QueueMost = max(o.QueueMost, length) },
-		Lock:      func(from, to sim.Time) { o.LockMost = max(o.LockMost, to-from) },
+		Stall: func(s model.StallRecord) {
+			o.Stalls = append(o.Stalls, s)
+			stallEnds, o.Emptied = s.To, model.Absent
+		},
+		Queue: func(t sim.Time, length int) {
+			o.QueueMost = max(o.QueueMost, length)
+			if length == 0 && o.Emptied == model.Absent && t >= stallEnds {
+				o.Emptied = t
+			}
+		},
+		Lock: func(from, to sim.Time) { o.LockMost = max(o.LockMost, to-from) },
 		Attempt: func(a *model.Attempt) {
 			if a.Deq != model.Absent {
 				taken = append(taken, span{a.Deq, a.Done})
+			}
+			if a.Producer == 0 {
+				o.Tried = append(o.Tried, make([]int32, max(0, int(a.Message)+1-len(o.Tried)))...)
+				o.Tried[a.Message]++
 			}
 			if a.Outcome.Rejected() {
 				o.Rejected = append(o.Rejected, *a)
@@ -50,10 +63,6 @@ func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed
 			}
 			if a.Unlock != model.Absent {
 				o.Stored++
-				if a.Lock < latest {
-					o.Inverted++
-				}
-				latest = max(latest, a.Lock)
 			}
 		},
 	})

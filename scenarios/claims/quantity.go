@@ -108,6 +108,7 @@ func fate(of func(m *model.MessageCounts) int64) Quantity {
 }
 
 func storedThoughtFailed(m *model.MessageCounts) int64 { return m.StoredThoughtFailed }
+func storedTwice(m *model.MessageCounts) int64         { return m.StoredMoreThanOnce }
 func notStoredUnknown(m *model.MessageCounts) int64    { return m.NotStoredUnknown }
 
 // ofTimeouts is the share of the sends answered TIMEOUT_CLEAN_QUEUE that are so.
