@@ -43,15 +43,6 @@ func articleB() []Claim {
 				{"error lines that read " + model.RemarkOverload, Percent, Share, linesThatRead(model.RemarkOverload), 0, 0},
 			}}},
 	}, {
-		ID: "B4", Says: "With transientStorePoolEnable the busy errors do not occur.", Release: fourThreeTwo, Facts: "§2.3, §6.3, §7.5, §13 B4",
-		Elsewhere: "the transient pool is not simulated yet: facts §13 B4 (it reduces stalls inside the lock, and adds a cause of REJECTREQUEST)",
-	}, {
-		ID: "B5", Says: "With the pool, writes go off the heap, reads come from the page cache, and a commit copies from time to time.", Release: EveryRelease, Facts: "§7.4, §13 B5",
-		Elsewhere: "the transient pool is not simulated yet: facts §7.4 (correct)",
-	}, {
-		ID: "B6", Says: "The pool can lose messages.", Release: EveryRelease, Facts: "§7.4, §13 B6",
-		Elsewhere: "what a crash loses is not simulated yet: facts §7.4 (correct: what is not committed goes with the process)",
-	}, {
 		ID:      "B7",
 		Says:    "TIMEOUT errors come several at once, as many as are waiting.",
 		Release: fourThreeTwo, Facts: "§1.3",

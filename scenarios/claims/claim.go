@@ -1,8 +1,10 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"brokersim/model"
@@ -181,7 +183,22 @@ func all(tests []Estimate) Answer {
 // All lists the claims in the order of the table: those of facts §13, then
 // what else is said.
 func All() []Claim {
-	return slices.Concat(articleA(), articleB(), folklore())
+	return slices.SortedStableFunc(slices.Values(slices.Concat(articleA(), articleB(), articleBPool(), folklore(), folklorePool())), func(a, b Claim) int {
+		return cmp.Compare(a.number(), b.number())
+	})
+}
+
+// number is the claim's in the table: those of the articles in their order, then
+// all others.
+func (c *Claim) number() int {
+	n, err := strconv.Atoi(c.ID[1:])
+	switch {
+	case err != nil:
+		return 1000
+	case c.ID[0] == 'B':
+		return 100 + n
+	}
+	return n
 }
 
 // Named returns the claim of that ID, or an error that says which there are.

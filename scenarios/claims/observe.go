@@ -14,9 +14,12 @@ type Observed struct {
 	Rejected []model.Attempt     // refused by the broker, in order of Seq
 	Sweeps   []model.SweepRecord // all of them
 	Stalls   []model.StallRecord
-	Stored   int64    // sends
-	Tried    []int32  // attempts, by number of the first producer's message
-	Emptied  sim.Time // the send queue was first empty after the last stall
+	Stored   int64      // sends
+	Tried    []int32    // attempts, by number of the first producer's message
+	Commits  []sim.Time // of the transient pool
+	Emptied  sim.Time   // the send queue was first empty after the last stall
+
+	Acknowledged []span // stored sends: from the end of the append to the answer
 
 	RejectedStored int64    // refused and stored all the same
 	SweptTaken     int64    // swept although a thread had taken them
@@ -43,7 +46,8 @@ func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed
 				o.Emptied = t
 			}
 		},
-		Lock: func(from, to sim.Time) { o.LockMost = max(o.LockMost, to-from) },
+		Lock:   func(from, to sim.Time) { o.LockMost = max(o.LockMost, to-from) },
+		Commit: func(t sim.Time, _ int64) { o.Commits = append(o.Commits, t) },
 		Attempt: func(a *model.Attempt) {
 			if a.Deq != model.Absent {
 				taken = append(taken, span{a.Deq, a.Done})
@@ -63,6 +67,7 @@ func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed
 			}
 			if a.Unlock != model.Absent {
 				o.Stored++
+				o.acknowledge(a)
 			}
 		},
 	})

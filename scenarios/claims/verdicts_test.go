@@ -54,8 +54,9 @@ var verdicts = []struct {
 		{Yes, 0, 0.99, 1.1}, // flush and replica are asynchronous
 	}},
 	{"A10", HoldsWhen, []decided{
-		{Yes, 0, 1.8, 19},  // there are 4 threads and the producer does not wait for answers
-		{No, 0, 0, 0.0088}, // there is 1 thread
+		{Yes, 0, 0.11, 1.4}, // there are 4 threads and the producer does not wait for answers
+		{No, 0, 0, 0.01},    // there are 4 threads and a producer waits for each answer before it sends the next
+		{No, 0, 0, 0.0088},  // there is 1 thread
 	}},
 	{"A11", NotBehaviour, nil},
 	{"A12", HoldsWhen, []decided{
@@ -75,22 +76,38 @@ var verdicts = []struct {
 	{"B3", DoesNotHold, []decided{
 		{No, 0, 0, 0.073}, // a stall of 1.2 s meets a queue with room for 8
 	}},
-	{"B4", NotBehaviour, nil},
-	{"B5", NotBehaviour, nil},
-	{"B6", NotBehaviour, nil},
+	{"B4", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.018}, // a neighbour fills the page cache
+		{No, 0, 8.7, 59},   // more messages come than can be stored
+		{No, 0, 10, 69},    // an append waits for a new file
+		{No, 0, 97, 110},   // the pool has 2 buffers
+	}},
+	{"B5", HoldsWhen, []decided{
+		{Yes, 0, 6, 41},  // 400 messages come a second
+		{No, 1, 4.4, 58}, // 5 messages come a second
+	}},
+	{"B6", Holds, []decided{
+		{Yes, 0, 2.4, 16}, // the process is killed
+	}},
 	{"B7", DoesNotHold, []decided{
 		{No, 0, 1.8, 13}, // an append is held up
 		{No, 0, 3.4, 25}, // the sweeper is late by 400 ms as well
 	}},
 	{"B8", DoesNotHold, []decided{
-		{No, 0, 0, 0.1}, // appends are held up now and then
+		{No, 0, 0, 0.08}, // appends are held up now and then
 	}},
 	{"B9", HoldsWhen, []decided{
-		{Yes, 0, 0, 0}, // the release is 4.0.0-incubating to 5.2.0
-		{No, 0, 1, 1},  // the release is 5.3.0 to 5.3.3
+		{Yes, 0, 0, 0.023}, // the client is 4.3.2
+		{Yes, 0, 0, 0.023}, // the client is 5.2.0
+		{No, 0, 9, 59},     // the client is 5.3.0
+		{Yes, 0, 0, 0.023}, // the client is 5.3.3 and sends asynchronously
 	}},
 	{"B10", NotBehaviour, nil},
-	{"B11", NotBehaviour, nil},
+	{"B11", DoesNotHold, []decided{
+		{No, 1, 3, 3}, // the mode is SYNC
+		{No, 0, 1, 1}, // the mode is ASYNC
+		{No, 0, 1, 1}, // the mode is ONEWAY
+	}},
 	{"B12", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // stalls last 500 ms
 		{No, 0, 5.8, 39},   // stalls last 1.2 s
@@ -122,7 +139,11 @@ var verdicts = []struct {
 		{No, 0, 0, 0}, // the release is 4.0.0-incubating to 5.3.3
 	}},
 	{"B22", NotBehaviour, nil},
-	{"B23", NotBehaviour, nil},
+	{"B23", HoldsWhen, []decided{
+		{Yes, 0, 0, 0.023}, // the limits are 200 and 1000 ms
+		{Yes, 0, 0, 0.023}, // it is sent again without back-off
+		{No, 0, 1.2, 9.2},  // the limits are 3000 and 5000 ms, 80 threads wait, and what timed out is sent again as well
+	}},
 	{"B24", HoldsWhen, []decided{
 		{Yes, 0, 97, 110}, // messages come at 43/s
 		{No, 1, 0, 5},     // messages come at 10/s
@@ -142,9 +163,9 @@ var verdicts = []struct {
 		{Yes, 0, 4.7, 32}, // the limits are 3000 and 5000 ms and a stall lasts 4 s
 	}},
 	{"busy-duplicates", DoesNotHold, []decided{
-		{No, 0, 0, 0.1}, // appends are held up now and then
-		{No, 0, 0, 0.1}, // an append is held up for 1.2 s
-		{No, 0, 0, 0.1}, // 32 threads and the sweeper race on 2 cores
+		{No, 0, 0, 0.08},  // appends are held up now and then
+		{No, 0, 0, 0.073}, // an append is held up for 1.2 s
+		{No, 0, 0, 0.095}, // 32 threads and the sweeper race on 2 cores
 	}},
 	{"at-most-210", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.29}, // the sweeper is in time
@@ -153,5 +174,31 @@ var verdicts = []struct {
 	}},
 	{"queue-of-9", DoesNotHold, []decided{
 		{No, 0, 0.65, 5.6}, // 9 at most were waiting
+	}},
+	{"retries", HoldsWhen, []decided{
+		{No, 0, -39, -5.8},  // an append is held up for 1.2 s and the application sends again after 1 s
+		{No, 0, -20, -2.9},  // one of two brokers is held up and the client (5.3.0) tries the other
+		{No, 0, -2.6, -0.2}, // more messages come than can be stored and the application sends again after 1 s
+		{Yes, 0, 32, 220},   // limits are high, a stall outlasts the producers' timeout, and they send again after 100 ms
+	}},
+	{"metastable", HoldsWhen, []decided{
+		{Yes, 0, 8.2, 30},   // nothing is sent again
+		{No, 0, 105, 105},   // what failed is sent again after 100 ms, and the limits are 20 s
+		{Yes, 0, -1.3, 8.5}, // what failed is sent again after 100 ms, and the limits are 200 and 1000 ms
+	}},
+	{"pool-helps", HoldsWhen, []decided{
+		{Yes, 0, -8.9, -0.78}, // a neighbour fills the page cache
+		{No, 0, 0, 0},         // nothing is the matter
+		{No, 0, 0, 0},         // more messages come than can be stored
+		{No, 0, 0, 0},         // an append waits for a new file
+		{No, 0, 100, 100},     // the pool has 2 buffers
+	}},
+	{"pool-hurts", HoldsWhen, []decided{
+		{No, 0, -8.9, -0.78}, // a neighbour fills the page cache
+		{No, 0, 0, 0},        // nothing is the matter
+		{No, 0, 0, 0},        // more messages come than can be stored
+		{No, 0, 0, 0},        // an append waits for a new file
+		{Yes, 0, 100, 100},   // the pool has 2 buffers
+		{Yes, 0, 2.4, 16},    // the process is killed
 	}},
 }
