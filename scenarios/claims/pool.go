@@ -24,7 +24,7 @@ func articleBPool() []Claim {
 		ID:      "B5",
 		Says:    "With the pool a message can be read only when a commit has copied it to the page cache, 200 ms later at most.",
 		Release: fourThreeTwo, Facts: "§7.4, §13 B5",
-		Why: "Every put wakes the commit thread, which commits from 4 pages on, and whatever there is after 200 ms.",
+		Why: "Every put wakes the commit thread, which commits from 4 pages on, and whatever there is 200 ms after it last did so. A put that wakes it sooner has it wait anew: where puts are rare, up to twice as long.",
 		Cases: []Case{
 			{When: "400 messages come a second", Scenario: "steady", Replications: 5, Variants: pool()[1:], Tests: committedLate},
 			{When: "5 messages come a second", Scenario: "steady", Replications: 5, Variants: pool("producer.0.arrivals=poisson(rate=5/s)")[1:], Tests: committedLate},
