@@ -183,7 +183,7 @@ var verdicts = []struct {
 	}},
 	{"metastable", HoldsWhen, []decided{
 		{Yes, 0, 8.2, 30},   // nothing is sent again
-		{No, 0, 60, 110},   // what failed is sent again after 100 ms, and the limits are 20 s
+		{No, 0, 60, 110},    // what failed is sent again after 100 ms, and the limits are 20 s
 		{Yes, 0, -1.3, 8.5}, // what failed is sent again after 100 ms, and the limits are 200 and 1000 ms
 	}},
 	{"pool-helps", HoldsWhen, []decided{
