@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -67,6 +68,23 @@ func TestStories(t *testing.T) {
 			spread{1004, 1000, 1010}, spread{321, 1, 388}, "22.7 % at 1000"},
 		{"queue-full", "", counts{"success": 5319, "timeout_clean_queue": 241, "overload": 340}, spread{201, 200, 209}, spread{49, 29, 49},
 			"340 sends are refused and 241 taken out"},
+		{"closed-loop", "", counts{"pcbusy_clean_queue": 14, "rejectrequest": 104, "success": 5532, "timeout_clean_queue": 51}, spread{204, 14, 209}, spread{15, 0, 16}, "17 in the queue at most|(the first: 204 ms, size 15)|169 in all"},
+		{"closed-loop", "producer.0.arrivals=poisson(rate=190/s)", counts{"pcbusy_clean_queue": 31, "rejectrequest": 84, "success": 5329, "timeout_clean_queue": 143}, spread{209, 20, 209}, spread{36, 0, 48}, "the first line reads 36, and 258 are rejected"},
+		{"closed-loop", "broker.waitTimeMillsInSendQueue=3000 broker.osPageCacheBusyTimeOutMills=5000", counts{"success": 5544}, spread{}, spread{}, "20 of 5,544"},
+		{"closed-loop", "producer.0.arrivals=closed(n=20,think=0s)", counts{"pcbusy_clean_queue": 19, "rejectrequest": 14252, "success": 26851, "timeout_clean_queue": 77}, spread{200, 9, 209}, spread{18, 0, 18}, "refused 14,252 times"},
+		{"closed-loop", "producer.0.arrivals=closed(n=20,think=0s) producer.0.handler=resend", counts{"rejectrequest": 19, "success": 26688, "timeout_clean_queue": 19}, spread{200, 200, 209}, spread{18, 0, 18}, "that to 19"},
+		{"retry-storm", "", counts{"client_timeout": 17913, "success": 1187}, spread{3001, 3000, 3009}, spread{1137, 312, 1169},
+			"of 7,158 messages 1,187 were stored once|4,293 were stored two or three times|937 once|741 never"},
+		{"retry-storm", "stall.0.for=1s", counts{"client_timeout": 1, "success": 7158}, spread{}, spread{}, "0.96 s later the queue is empty"},
+		{"retry-storm", "broker.waitTimeMillsInSendQueue=200 broker.osPageCacheBusyTimeOutMills=1000", counts{"client_timeout": 1, "pcbusy_clean_queue": 18, "rejectrequest": 190, "success": 6844, "timeout_clean_queue": 106}, spread{207, 5, 209}, spread{26, 0, 36}, "313 messages are rejected"},
+		{"retry-storm", "producer.0.release=4.3.2", counts{"client_timeout": 356, "success": 6802}, spread{}, spread{}, "356 messages whose producers think"},
+		{"two-brokers-one-sick", "", counts{"success": 11371, "timeout_clean_queue": 617}, spread{204, 200, 209}, spread{18, 12, 30}, "Of 11,988 messages 617 are rejected"},
+		{"two-brokers-one-sick", "producer.0.sendLatencyFaultEnable=true", counts{"success": 11947, "timeout_clean_queue": 41}, spread{204, 200, 209}, spread{18, 0, 21}, "41 are rejected"},
+		{"two-brokers-one-sick", "producer.0.sendLatencyFaultEnable=true producer.0.release=5.1.4", counts{"success": 11781, "timeout_clean_queue": 207}, spread{204, 200, 209}, spread{18, 0, 27}, "207 rejected"},
+		{"two-brokers-one-sick", "stall.0.for=400ms", counts{"success": 11793, "timeout_clean_queue": 195}, spread{204, 200, 209}, spread{18, 13, 30}, "195 are rejected, with the table or without it"},
+		{"two-brokers-one-sick", "stall.0.for=400ms producer.0.sendLatencyFaultEnable=true", counts{"success": 11793, "timeout_clean_queue": 195}, spread{204, 200, 209}, spread{18, 0, 27}, "195 are rejected, with the table or without it"},
+		{"two-brokers-one-sick", "producer.0.release=5.3.3", counts{"success": 11988, "timeout_clean_queue": 627}, spread{204, 200, 209}, spread{18, 12, 32}, "627 attempts are rejected"},
+		{"two-brokers-one-sick", "producer.0.release=5.3.3 producer.0.sendLatencyFaultEnable=true", counts{"success": 11988, "timeout_clean_queue": 216}, spread{204, 200, 209}, spread{18, 0, 26}, "it is 216 attempts"},
 		{"quiet", "", counts{"success": 2575}, spread{}, spread{}, "nothing that hurts"},
 		{"raised-limits", "", counts{"success": 5631, "client_timeout": 276}, spread{3004, 3000, 3009}, spread{954, 944, 972},
 			"192 sends end so|84 are worse off|276 producers in all"},
@@ -152,5 +170,53 @@ func TestStories(t *testing.T) {
 		if !told[name] {
 			t.Errorf("%s is not held against its story", name)
 		}
+	}
+}
+
+// TestFates: what became of the messages where attempts and messages differ, and
+// how long the queue stayed after the stall.
+func TestFates(t *testing.T) {
+	for _, c := range []struct {
+		name, sets string
+		messages   model.MessageCounts
+		recovered  string // recovery: how long, or not
+	}{
+		{"retry-storm", "",
+			model.MessageCounts{Offered: 7158, StoredOnce: 1187, StoredMoreThanOnce: 4293, NotStoredUnknown: 741, StoredThoughtFailed: 937},
+			"not"},
+		{"retry-storm", "producer.0.arrivals=piecewise(0s=120/s,40s=60/s) duration=80s",
+			model.MessageCounts{Offered: 7158, StoredOnce: 3023, StoredMoreThanOnce: 3171, NotStoredUnknown: 411, StoredThoughtFailed: 553},
+			"38.29 s"},
+		{"retry-storm", "producer.0.release=4.3.2",
+			model.MessageCounts{Offered: 7158, StoredOnce: 6802, StoredThoughtFailed: 356},
+			"2.47 s"},
+		{"two-brokers-one-sick", "producer.0.release=5.3.3", model.MessageCounts{Offered: 11988, StoredOnce: 11988},
+			"0.00 s"},
+	} {
+		t.Run(c.name+" "+c.sets, func(t *testing.T) {
+			t.Parallel()
+			s, err := Named(c.name)
+			if err == nil {
+				s, err = s.Override(strings.Fields(c.sets)...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			study, err := model.Replicate(context.Background(), &s.Config, 1, 1, model.Observer{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := study.Result()
+			if diff := cmp.Diff(c.messages, r.Messages); diff != "" {
+				t.Errorf("messages (-want +got):\n%s", diff)
+			}
+			recovered := "not"
+			if r.Recovery != nil && r.Recovery.NotRecovered == 0 {
+				recovered = fmt.Sprintf("%.2f s", *r.Recovery.Ms.Max/1000)
+			}
+			if recovered != c.recovered {
+				t.Errorf("the send queue is as before %s after the stall, want %s", recovered, c.recovered)
+			}
+		})
 	}
 }

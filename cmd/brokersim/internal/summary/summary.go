@@ -308,10 +308,10 @@ func (p *printer) messages() {
 		means string
 	}{
 		{"stored_once", m.StoredOnce, "neither"},
-		{"stored_more_than_once", m.StoredMoreThanOnce, "duplicated: by a retry or a resend"},
-		{"not_stored_known", m.NotStoredKnown, "not stored, and the producer knows: lost if nobody sends it again"},
-		{"not_stored_unknown", m.NotStoredUnknown, "lost, and nobody knows: the producer has no answer"},
-		{"stored_thought_failed", m.StoredThoughtFailed, "stored, but its producer thinks not: duplicated if sent again"},
+		{"stored_more_than_once", m.StoredMoreThanOnce, "duplicated"},
+		{"not_stored_known", m.NotStoredKnown, "lost unless sent again: it is known"},
+		{"not_stored_unknown", m.NotStoredUnknown, "lost, and nobody knows"},
+		{"stored_thought_failed", m.StoredThoughtFailed, "duplicated if it is sent again"},
 	} {
 		if fate.n > 0 {
 			t.Row(fate.name, numeral.Count(fate.n), numeral.Percent(float64(fate.n)/float64(m.Offered)), fate.means)
@@ -327,7 +327,7 @@ func (p *printer) messages() {
 func (p *printer) again() {
 	r := p.Result
 	if r.Retries > 0 {
-		p.note("%s retried by the client, which takes %s", numeral.Plural(r.Retries, "attempt"), numeral.Count(r.Attempts.Sent)+" attempts in all")
+		p.note("of %s %s were retries by the client", numeral.Plural(r.Attempts.Sent, "attempt"), numeral.Count(r.Retries))
 	}
 	if r.Resends > 0 {
 		p.note("%s made again by the application's handler", numeral.Plural(r.Resends, "call"))
