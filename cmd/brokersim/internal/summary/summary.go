@@ -34,6 +34,8 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	p := &printer{Writer: out, style: style, Input: in}
 	p.verdict(p.answer())
 	p.story()
+	p.waiting()
+	p.recovery()
 	p.attempts()
 	p.brokers()
 	p.messages()
@@ -149,6 +151,10 @@ func (p *printer) failures() string {
 	}
 	if first, ok := p.Story.firstRejected(); ok {
 		s += fmt.Sprintf(", first at %s: %v", numeral.Seconds(answered(first)), first.Outcome)
+	}
+	if a := p.Result.Attribution; a != nil && a.Rejected.Count > 0 {
+		c, share := dominant(a.Rejected.Share)
+		s += fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), causeName(c))
 	}
 	if failed > 0 {
 		s += fmt.Sprintf("; %s more failed: %s", numeral.Count(failed), others)

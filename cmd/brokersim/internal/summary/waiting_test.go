@@ -1,0 +1,92 @@
+package summary
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/model"
+)
+
+func TestWaiting(t *testing.T) {
+	f := func(x float64) *float64 { return &x }
+	shares := func(count int64, of map[string]float64) model.WaitShares {
+		ms := map[string]float64{}
+		for name, share := range of {
+			ms[name] = 200 * float64(count) * share
+		}
+		return model.WaitShares{Count: count, Share: of, WaitingMs: ms}
+	}
+	bounded := shares(2, map[string]float64{"backlog": 1})
+	bounded.Lo, bounded.Hi = map[string]float64{"backlog": 0.9}, map[string]float64{"backlog": 1}
+	slow := shares(3, map[string]float64{"after_gc": 0.25, "idle": 0.75})
+	slow.AtLeastMs = f(7)
+	quick := slow
+	quick.AtLeastMs = f(0.5)
+	for _, c := range []struct {
+		name string
+		a    *model.Attribution
+		r    *model.Recovery
+		want string
+	}{
+		{"a live run", nil, nil, ""},
+		{"nothing to tell", &model.Attribution{Slow: quick}, nil, ""},
+		{"the greatest first", &model.Attribution{Rejected: shares(2, map[string]float64{"append_stall": 0.5, "after_append_stall": 0.2, "sweep": 0.3}), Slow: slow}, nil, `
+Why the rejected sends waited: 2 sends in the send queue, 200 ms each
+                                                                          share, %
+  append stall        an append stood still, and held the put lock           50.00
+  sweep               old enough to be rejected, until the sweeper came      30.00
+  after append stall  the send threads worked on what it had left behind     20.00
+`},
+		{"with intervals", &model.Attribution{Rejected: bounded}, nil, `
+Why the rejected sends waited: 2 sends in the send queue, 200 ms each
+                                                  share, %    95 % interval
+  load  the send threads worked on earlier sends    100.00  90.00 to 100.00
+`},
+		{"none was rejected", &model.Attribution{Slow: slow}, nil, `
+Why the slowest sends waited: 3 sends for 7.00 ms or more in the send queue
+                                                                share, %
+  wake-up   a send thread was idle, and had to wake                75.00
+  after GC  the send threads worked on what it had left behind     25.00
+`},
+		{"refused alone", &model.Attribution{Slow: slow, Refused: &model.Refusals{Count: 4, While: map[string]int64{"pool": 1, "roll": 3}}}, nil, `
+Why sends were refused
+  3 sends refused without a wait; file roll: a put waited for the next file, and held the put lock
+  1 send refused without a wait; transient pool: it had no buffer left
+`},
+		{"at once", nil, &model.Recovery{Ms: model.Summary{Count: 2, Max: f(0)}}, `
+After stalls
+  send queue as short as before at once
+`},
+		{"once", nil, &model.Recovery{Ms: model.Summary{Count: 1, Max: f(7)}}, `
+After stalls
+  send queue as short as before 7 ms after the end of the stall
+`},
+		{"several, and not always", nil, &model.Recovery{Ms: model.Summary{Count: 2, P50: &model.Estimate{Value: 1}, Max: f(7)}, NotRecovered: 1}, `
+After stalls
+  send queue as short as before 1 ms after the end of each of 2 stalls at the median, 7 ms at most
+  1 stall that the send queue did not get over while sends came: it stayed longer than before
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			p := &printer{Writer: &b, style: ui.Style{Width: 120}, Input: Input{Result: &model.Result{Attribution: c.a, Recovery: c.r}}}
+			p.waiting()
+			p.recovery()
+			if diff := cmp.Diff(c.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every cause has its words.
+func TestCauseWords(t *testing.T) {
+	for _, c := range model.CauseList() {
+		if causeName(c) == "" || causeMeans(c) == "" || strings.HasSuffix(causeName(c), " ") {
+			t.Errorf("%v has no words: %q, %q", c, causeName(c), causeMeans(c))
+		}
+	}
+}
