@@ -21,12 +21,14 @@ const (
 	FlushSlaveTimeout
 	SlaveNotAvailable
 	Other
+	NoAnswer // the broker lost the answer: its producer times out
 	outcomes
 )
 
 var outcomeNames = [outcomes]string{
 	"", "OK", "TIMEOUT_CLEAN_QUEUE", "PCBUSY_CLEAN_QUEUE", "REJECTREQUEST", "OVERLOAD", "PC_SYNCHRONIZED",
 	"FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "OTHER",
+	"NO_ANSWER",
 }
 
 func (o Outcome) String() string { return outcomeNames[o] }
@@ -51,7 +53,7 @@ type Attempt struct {
 	App0     sim.Time
 	App1     sim.Time
 	Unlock   sim.Time
-	Done     sim.Time
+	Done     sim.Time // answer written: by the send thread, or by whoever the release has do it
 	Clean    sim.Time // removed by the sweeper
 	Sweep    int64    // number of that sweep, from 1
 	Resp     sim.Time // producer has the answer

@@ -19,6 +19,7 @@ type books struct {
 	begun   int64 // messages
 	fated   int64 // messages whose fate is known,
 	copies  int64 // and how often they were stored, all together
+	unheard int64 // stored, and the answer lost
 	open    int64 // producers and loads that still send, and what is in the system
 	counted Stats
 	err     error
@@ -38,11 +39,15 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	now := c.eng.Now()
 	a.Outcome, a.Code = o, code
 	p := &c.producers[a.Producer]
-	a.Resp = now + c.network.draw()
-	if c.cfg.Machine.NIC > 0 {
-		a.Resp += c.brokers[a.Broker].nic.out.pass(now, answerBytes) - now
+	if o == NoAnswer {
+		a.ClientTimedOut, a.deadline = true, min(a.deadline, max(now, a.Send+p.spec.Timeout))
+	} else {
+		a.Resp = now + c.network.draw()
+		if c.cfg.Machine.NIC > 0 {
+			a.Resp += c.brokers[a.Broker].nic.out.pass(now, answerBytes) - now
+		}
+		a.ClientTimedOut = a.Resp > a.deadline
 	}
-	a.ClientTimedOut = a.Resp > a.deadline
 	if p.spec.Mode == SendOneway {
 		a.Resp = Absent // even where the broker writes one, nobody waits for it
 	}
@@ -51,7 +56,10 @@ func (c *Cluster) answer(a *attempt, o Outcome, code int32) {
 	k.open--
 	if a.stored() {
 		k.stored++
-		if c.atRisk && a.end > 0 {
+		if o == NoAnswer {
+			k.unheard++
+		}
+		if c.atRisk && a.end > 0 && o != NoAnswer {
 			c.brokers[a.Broker].acknowledged(a)
 		}
 	}
@@ -102,8 +110,9 @@ func inOrder(a *attempt) bool {
 	case a.Send > a.Arrive:
 		return false
 	case a.Deq != Absent:
-		locked := a.Lock == Absent || a.Deq <= a.LockReq && a.LockReq <= a.Lock && a.Lock <= a.Unlock && a.Unlock <= a.Done
-		return a.Clean == Absent && a.Arrive <= a.Enq && a.Enq <= a.Deq && a.Deq <= a.Done && locked && a.Done <= resp
+		locked := a.Lock == Absent || a.Deq <= a.LockReq && a.LockReq <= a.Lock && a.Lock <= a.Unlock
+		answered := a.Outcome == NoAnswer || a.Deq <= a.Done && a.Unlock <= a.Done && a.Done <= resp
+		return a.Clean == Absent && a.Arrive <= a.Enq && a.Enq <= a.Deq && locked && answered
 	case a.Clean != Absent:
 		return a.Arrive <= a.Enq && a.Enq <= a.Clean && a.Clean <= resp
 	default:
@@ -152,7 +161,7 @@ func (c *Cluster) checkBooks() error {
 	if settled != k.arrived {
 		return fmt.Errorf("%w: %d sends arrived, %d have an outcome", ErrBooks, k.arrived, settled)
 	}
-	ok := k.settled[OK] + k.settled[FlushDiskTimeout] + k.settled[FlushSlaveTimeout] + k.settled[SlaveNotAvailable]
+	ok := k.settled[OK] + k.settled[FlushDiskTimeout] + k.settled[FlushSlaveTimeout] + k.settled[SlaveNotAvailable] + k.unheard
 	if k.stored != ok {
 		return fmt.Errorf("%w: %d sends were stored, %d were answered as stored", ErrBooks, k.stored, ok)
 	}

@@ -49,6 +49,7 @@ type broker struct {
 	lock     putLock
 	log      logEnd
 	files    allocator
+	put      afterPut
 	pool     *transientPool // nil: none in effect
 	flush    *flushThread   // nil: nobody asks for it
 	risk     *risk          // as flush
@@ -73,6 +74,7 @@ type broker struct {
 	recovery recovery
 
 	appendStalls stallSet
+	measured     *Measured
 	append       sampler
 	decode       sampler
 	handoff      sampler
@@ -93,19 +95,36 @@ const (
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evHalt        sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
-	evHaltEnds    sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
-	evUnlock      sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
-	evDone        sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
-	evLockRetry   sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
-	evLoadDone    sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
-	evAllocated   sim.Kind = 1*sim.KindsPerClass + 4
-	evCommitted   sim.Kind = 1*sim.KindsPerClass + 5
+	evHalt      sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
+	evHaltEnds  sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
+	evUnlock    sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
+	evDone      sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
+	evLockRetry sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone  sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
+	evAllocated sim.Kind = 1*sim.KindsPerClass + 4
+	evCommitted sim.Kind = 1*sim.KindsPerClass + 5
+	evSubmit    sim.Kind = 1*sim.KindsPerClass + 6  // arg: worker
+	evWake      sim.Kind = 1*sim.KindsPerClass + 7  // arg: worker whose flush or replica is there
+	evLatch     sim.Kind = 1*sim.KindsPerClass + 8  // arg: worker that waits no longer for it
+	evRespond   sim.Kind = 1*sim.KindsPerClass + 9  // arg: attempt
+	evCallback  sim.Kind = 1*sim.KindsPerClass + 10 // arg: worker
+	evPooled    sim.Kind = 1*sim.KindsPerClass + 11 // arg: attempt
+
+	evGroupCommit   sim.Kind = 1*sim.KindsPerClass + 16 // GroupCommitService runs
+	evGroupLook     sim.Kind = 1*sim.KindsPerClass + 17
+	evFlushed       sim.Kind = 1*sim.KindsPerClass + 18
+	evWatch         sim.Kind = 1*sim.KindsPerClass + 19 // FlushDiskWatcher looks
+	evTransfer      sim.Kind = 1*sim.KindsPerClass + 20 // arg: slave
+	evTransferLook  sim.Kind = 1*sim.KindsPerClass + 21 // arg: slave
+	evAck           sim.Kind = 1*sim.KindsPerClass + 22 // arg: slave
+	evGroupTransfer sim.Kind = 1*sim.KindsPerClass + 23 // GroupTransferService runs
+	evTransferWait  sim.Kind = 1*sim.KindsPerClass + 24
+
 	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
 	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
+	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
 	evArrive      sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
 	evOffer       sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
-	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
 	evCommitTimer sim.Kind = 4*sim.KindsPerClass + 2
 	evCommitLook  sim.Kind = 4*sim.KindsPerClass + 3
 	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
@@ -165,6 +184,9 @@ func newCluster(cfg *Config, replication int, obs Observer, limit uint64) (*Clus
 	return c, nil
 }
 
+// place is the broker's in Cluster.brokers.
+func (b *broker) place() int { return int(b.id >> brokerShift) }
+
 // brokerStreams are those of a broker: the first has the replication's.
 func brokerStreams(streams sim.Streams, i int) sim.Streams {
 	if i == 0 {
@@ -205,6 +227,8 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 		b.workers[w].slept = true
 		b.idle.push(uint32(w))
 	}
+	b.measured = cfg.Measured
+	b.initAfterPut(streams)
 	b.meter.threads[CauseIdle] = int32(len(b.workers))
 	b.initStalls(i, streams)
 	b.initSweeper(streams)
@@ -297,6 +321,8 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			c.startCall(uint32(arg))
 		case evPatience:
 			c.impatient(arg)
+		default:
+			b.goOn(kind, arg)
 		}
 		if c.books.err != nil || c.books.open == 0 {
 			break
@@ -311,6 +337,42 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		}
 	}
 	return c.checkBooks()
+}
+
+// goOn handles the events that come after a put (afterput.go).
+func (b *broker) goOn(kind sim.Kind, arg uint64) {
+	switch kind {
+	case evSubmit:
+		b.submit(uint32(arg))
+	case evWake:
+		b.wake(uint32(arg))
+	case evLatch:
+		b.latchTimedOut(uint32(arg))
+	case evRespond:
+		b.written(int64(arg))
+	case evCallback:
+		b.callback(uint32(arg))
+	case evPooled:
+		b.pooled(int64(arg))
+	case evGroupCommit:
+		b.put.commit.commits(b)
+	case evGroupLook:
+		b.put.commit.looks(b)
+	case evFlushed:
+		b.put.commit.flushed(b)
+	case evWatch:
+		b.put.commit.watcher.looks(b)
+	case evTransfer:
+		b.transfer(int(arg))
+	case evTransferLook:
+		b.transferLook(int(arg))
+	case evAck:
+		b.slaveAnswered(int(arg))
+	case evGroupTransfer:
+		b.put.ha.group.runs(b)
+	case evTransferWait:
+		b.put.ha.group.waited(b)
+	}
 }
 
 // step advances the clock to the next event.

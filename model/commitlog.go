@@ -13,7 +13,8 @@ func (b *broker) requestLock(w uint32) {
 		if a.status == PutOSPageCacheBusy {
 			b.refused(a, b.workers[b.meter.holder].cause)
 		}
-		b.then(now+b.finished(w), evDone, b.id|uint64(w))
+		at, kind := b.afterUnlock(w, a)
+		b.then(at, kind, b.id|uint64(w))
 		return
 	}
 	a.LockReq = now
@@ -27,7 +28,11 @@ func (b *broker) requestLock(w uint32) {
 
 func (b *broker) check(a *attempt) PutStatus {
 	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
-	return b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
+	status := b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
+	if status == PutOK && !b.inSync() {
+		status = PutInSyncReplicasNotEnough
+	}
+	return status
 }
 
 // CheckPut are the store's checks before a put of a message of that body, while
@@ -88,6 +93,9 @@ func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 // thread is at for most of the time until then.
 func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at Cause) {
 	now := b.eng.Now()
+	if m := b.measured; m != nil && m.Append != nil {
+		return now + m.Append[a.Seq], CauseBacklog
+	}
 	if b.store == nil {
 		return now + b.append.draw(), CauseBacklog
 	}
@@ -148,14 +156,16 @@ func (b *broker) unlock(w uint32) {
 	if b.pool != nil {
 		b.pool.putDone(b)
 	}
-	done := now + b.finished(w)
+	at, kind := b.afterUnlock(w, a)
 	if b.lock.waiting.n == 0 {
-		if b.at(done, evDone, b.id|uint64(w)) {
+		if kind != evDone {
+			b.then(at, kind, b.id|uint64(w))
+		} else if b.at(at, kind, b.id|uint64(w)) {
 			b.done(w)
 		}
 		return
 	}
-	b.eng.At(done, evDone, b.id|uint64(w))
+	b.eng.At(at, kind, b.id|uint64(w))
 	if b.lock.spin {
 		// Whichever of the spinning threads sees it first: no order.
 		b.locked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))

@@ -23,6 +23,7 @@ type Config struct {
 	Machine    Machine
 	Costs      Costs
 	Store      Store
+	Replica    Replica
 	Neighbours []Neighbour // who else writes to the disk, beside a page cache
 	Stalls     []Stall
 	Producers  []Producer
@@ -33,6 +34,18 @@ type Config struct {
 	// from a recording: no network, freeze or wait for a core comes before
 	// them.
 	Recorded bool
+	// Measured replaces draws by what was recorded of each send; nil: none.
+	Measured *Measured
+}
+
+// Measured are times that a recording gives, by Seq, in place of draws; nil
+// where draws are wanted. It is for one send thread.
+type Measured struct {
+	Append  []sim.Time // what an append took
+	Flush   []sim.Time // from unlock to the answer, under SYNC_FLUSH
+	Wake    []sim.Time // as Costs.Handoff
+	Process []sim.Time // as Costs.Process
+	Finish  []sim.Time // as Costs.Finish
 }
 
 // Route is what the producers' name server tells them: brokers that are alike,
@@ -100,7 +113,29 @@ type Settings struct {
 	CommitCommitLogLeastPages          int
 	CommitCommitLogThoroughInterval    int // ms
 	WakeCommitWhenPutMessage           bool
+	FlushDiskType                      string // AsyncFlush, SyncFlush; "": AsyncFlush
+	SyncFlushTimeout                   int    // ms
+	BrokerRole                         string // AsyncMaster, SyncMaster; "": AsyncMaster
+	SlaveTimeout                       int    // ms
+	HaMaxGapNotInSync                  int64  // bytes; haSlaveFallbehindMax before 5.0.0
+	HaTransferBatchSize                int    // bytes
+	HaHousekeepingInterval             int    // ms
+	InSyncReplicas                     int
+	MinInSyncReplicas                  int
+	EnableAutoInSyncReplicas           bool
+	EnableSlaveActingMaster            bool
+	AsyncSendEnable                    bool
+	PutMessageFutureThreadPoolNums     int
+	PutThreadPoolQueueCapacity         int64
 }
+
+// The values of flushDiskType and brokerRole.
+const (
+	AsyncFlush  = "ASYNC_FLUSH"
+	SyncFlush   = "SYNC_FLUSH"
+	AsyncMaster = "ASYNC_MASTER"
+	SyncMaster  = "SYNC_MASTER"
+)
 
 // Machine is what the broker runs on.
 type Machine struct {
@@ -117,13 +152,15 @@ type Costs struct {
 	Decode      variate.Dist // rejectRequest to offer
 	Handoff     variate.Dist // wake-up of an idle worker
 	Process     variate.Dist // taken to put lock asked for
-	Finish      variate.Dist // unlock to processRequest returned
+	Finish      variate.Dist // unlock to processRequest returned; of a callback: what it takes
+	Submit      variate.Dist // unlock to the future handed on, where the send thread doesn't wait for it
 	WarmProcess variate.Dist // likewise, of a thread that goes on without having slept; nil: Process
 	WarmFinish  variate.Dist // likewise; nil: Finish
 	FirstAnswer variate.Dist // sweeper: the first answer of a sweep, which wakes the connection's IO thread
 	Answer      variate.Dist // sweeper: each further answer
 	SweepLag    variate.Dist // lateness of a sweep on an idle machine
 	Thaw        variate.Dist // end of a freeze until a thread has a core again, each thread by itself
+	StackDump   variate.Dist // sweeper: a dump of all threads' stacks, 5.x
 }
 
 // Store is the modelled store: what one append takes under the lock. Without a
@@ -142,7 +179,7 @@ type Store struct {
 
 	Profile          *Profile     // nil: none
 	PageCache        *PageCache   // nil: none
-	Flush            variate.Dist // ns, with a page cache: what a flush takes beside writing its pages
+	Flush            variate.Dist // ns: what a flush takes, with a page cache beside writing its pages; a profile alone has its own
 	TopicLength      int64        // bytes of a record
 	PropertiesLength int64        // bytes of a record
 }
@@ -151,6 +188,7 @@ type Store struct {
 type Stall struct {
 	Where  StallWhere
 	Broker int          // which of the route's, from 0
+	Slave  int          // with StallNetwork and StallReplica: which slave, from 1; 0: all
 	At     sim.Time     // one-off or first; Absent: drawn from Every
 	Every  variate.Dist // nil: once
 	For    variate.Dist // served in full by the first append that begins at or after At
@@ -179,6 +217,18 @@ type Producer struct {
 	Resends int          // calls that it makes again, at most
 	Backoff variate.Dist // ns, before each of them
 }
+
+// Replica is what a SYNC_MASTER waits for: slaves that are alike, each over a
+// connection of its own.
+type Replica struct {
+	Slaves    int
+	Network   variate.Dist // ns, one way
+	Bandwidth int64        // bytes/s of a connection; 0: without bound
+	Append    variate.Dist // ns, what a batch takes the slave
+}
+
+// slavesMax bounds the slaves of a broker.
+const slavesMax = 16
 
 // Load is requests for one of the other swept queues.
 type Load struct {
@@ -231,6 +281,7 @@ func (c *Config) Check() error {
 		within("capacity of the "+q.String()+" queue", capacity, 1, math.MaxInt32)
 	}
 	pool(SendQueue)
+	c.checkAfterPut(bad, within)
 	for i := range c.Stalls {
 		if n := c.Stalls[i].Broker; n < 0 || n >= c.brokers() {
 			bad("stall %d: the route has %d brokers, and none of number %d", i, c.brokers(), n)
@@ -308,6 +359,33 @@ func (c *Config) checkProducers(bad func(format string, args ...any)) {
 func isClosed(a variate.Arrivals) bool {
 	_, ok := a.(variate.Closed)
 	return ok
+}
+
+// checkAfterPut is of what a put waits for and who answers it.
+func (c *Config) checkAfterPut(bad func(format string, args ...any), within func(what string, v, least, most int64)) {
+	b := &c.Broker
+	if b.FlushDiskType != "" && b.FlushDiskType != AsyncFlush && b.FlushDiskType != SyncFlush {
+		bad("flushDiskType: want %s or %s, got %q", AsyncFlush, SyncFlush, b.FlushDiskType)
+	}
+	if b.BrokerRole != "" && b.BrokerRole != AsyncMaster && b.BrokerRole != SyncMaster {
+		bad("brokerRole: want %s or %s, got %q", AsyncMaster, SyncMaster, b.BrokerRole)
+	}
+	within("syncFlushTimeout", int64(b.SyncFlushTimeout), 0, math.MaxInt32)
+	within("slaveTimeout", int64(b.SlaveTimeout), 0, math.MaxInt32)
+	within("putMessageFutureThreadPoolNums", int64(b.PutMessageFutureThreadPoolNums), 1, math.MaxInt32)
+	within("putThreadPoolQueueCapacity", b.PutThreadPoolQueueCapacity, 1, math.MaxInt32)
+	within("slaves", int64(c.Replica.Slaves), 0, slavesMax)
+	within("bandwidth to a slave", c.Replica.Bandwidth, 0, math.MaxInt64)
+	if b.BrokerRole == SyncMaster {
+		within("haTransferBatchSize", int64(b.HaTransferBatchSize), 1, math.MaxInt32)
+		within("haMaxGapNotInSync", b.HaMaxGapNotInSync, 0, math.MaxInt64)
+		within("haHousekeepingInterval", int64(b.HaHousekeepingInterval), 1, math.MaxInt32)
+	}
+	for i := range c.Stalls {
+		if n := c.Stalls[i].Slave; n < 0 || n > c.Replica.Slaves {
+			bad("stall %d: there are %d slaves, and none of number %d", i, c.Replica.Slaves, n)
+		}
+	}
 }
 
 // check is of the commit log's files, and of a store that works by mechanism.

@@ -34,7 +34,11 @@
 //     profile.go      as measured on a disk, by place in the file and phase of
 //     flushthread.go  the flush thread,
 //     pagecache.go    and with the kernel's writeback and throttling
-//  7. putstatus.go  PutMessageStatus to response
+//  7. afterput.go   what a put waits for once the lock is released:
+//     groupcommit.go  its flush (SYNC_FLUSH)      → FLUSH_DISK_TIMEOUT
+//     replica.go      its slaves (SYNC_MASTER)    → FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE
+//     callback.go     and who answers it then
+//  8. putstatus.go  PutMessageStatus to response
 //     books.go      the answer, the producer's patience, and the books that must add up
 //
 // What the sends in the queue wait for: attribution.go, what each thread is at;
@@ -42,7 +46,7 @@
 // is felt.
 //
 // Beside it: load.go, the other swept queues (pull, heartbeat, transaction, …)
-// with their executors. unsupported.go: what a release does and this doesn't.
+// with their executors.
 // stats.go counts, study.go gathers replications into a Result (result.go),
 // replicate.go runs them; observe.go and requests.go let others look on.
 //
@@ -74,7 +78,8 @@
 //     processor or the disk away decide how long its append takes; each is a
 //     process of its own and no tail goes beyond what was measured
 //     (modelstore.go). What the kernel's part leaves out is said in
-//     pagecache.go. Flushes take time and the disk, nobody waits for them.
+//     pagecache.go. Flushes take time and the disk; nobody waits for them but
+//     SYNC_FLUSH.
 //  8. A run begins with a file to spare, unless it is told otherwise; a blank
 //     record and what the kernel needs to begin with a file that is there take
 //     no time beside what a profile says of a roll. Creating a file never
@@ -89,10 +94,14 @@
 //     10 us. An open workload has a thread for every call, but one place in
 //     the round of queues. A client's pool of threads for asynchronous sends
 //     never fills, and the route never changes.
-//  10. Flush and replica are not simulated yet, nor are response callbacks in
-//     the send queue (4.7.1 to 4.9.2) and the sweeper's thread dumps (5.x).
-//     Unsupported says which
-//     of them a configuration asks for.
+//  10. A slave is a delay there and back, a bandwidth, and a time for each
+//     batch. Silence closes its connection after haHousekeepingInterval from the
+//     batch that it does not answer; it is there again with the answer. What
+//     the master's threads take beside wake-ups is not counted.
+//  11. A run begins long after the broker's start: slaves have all there is, and
+//     the first timeout of a 5.x sweep dumps the stacks.
+//  12. DLedger, controller mode and the proxy of 5.x are not modelled. Package
+//     scenarios says so when a setting asks for them.
 //
 // # Reproducible
 //

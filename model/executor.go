@@ -9,6 +9,9 @@ type worker struct {
 	cause Cause
 	slept bool // since it took the attempt at hand
 	cold  bool // it had slept before: its caches are cold
+
+	latch   sim.Timer // when it waits no longer for flush or replica (up to 4.6.1)
+	latched bool      // it waits
 }
 
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer
@@ -20,9 +23,19 @@ func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 		if turn > 0 {
 			b.enter(w, CauseCPU)
 		}
-		wake = b.eng.Now() + b.handoff.draw() + turn
+		wake = b.eng.Now() + b.handingOff() + turn
 	}
 	return wake, w, ok
+}
+
+// handingOff is what it takes to wake a worker for the head of the queue.
+func (b *broker) handingOff() sim.Time {
+	if m := b.measured; m != nil && m.Wake != nil {
+		if head, ok := b.queue.Peek(); ok {
+			return m.Wake[head.ID]
+		}
+	}
+	return b.handoff.draw()
 }
 
 // woken is an idle worker that has got a core.
@@ -42,15 +55,17 @@ func (b *broker) take(w uint32) bool {
 	}
 	now := b.eng.Now()
 	a := b.attempts.at(int64(head.ID))
-	a.Deq, a.Worker = now, int32(w)+1
-	b.left(a, now, sim.Never)
+	if !head.Foreign() {
+		a.Deq, a.Worker = now, int32(w)+1
+		b.left(a, now, sim.Never)
+	}
 	b.queueChanged()
 	if b.queue.Len() > 0 {
 		if wake, other, ok := b.signal(); ok {
 			b.eng.At(wake, evTake, b.id|uint64(other))
 		}
 	}
-	b.workers[w].seq = a.Seq
+	b.workers[w].seq = int64(head.ID)
 	b.enter(w, CauseBacklog)
 	process := &b.warmProcess
 	if t := &b.workers[w]; t.slept {
@@ -59,11 +74,15 @@ func (b *broker) take(w uint32) bool {
 	} else {
 		t.cold = false
 	}
+	if head.Foreign() {
+		b.then(now+b.finished(w), evCallback, b.id|uint64(w))
+		return true
+	}
 	wait := sim.Time(0)
 	if b.cpu.long > 0 {
 		wait = b.preempted(w)
 	}
-	if b.at(now+wait+process.draw(), evLockReq, b.id|uint64(w)) {
+	if b.at(now+wait+b.takes(process, a), evLockReq, b.id|uint64(w)) {
 		b.requestLock(w)
 	}
 	return true
@@ -85,6 +104,14 @@ func (b *broker) preempted(w uint32) sim.Time {
 	return wait
 }
 
+// takes is what a step takes of an attempt, the one that says process.
+func (b *broker) takes(process *sampler, a *attempt) sim.Time {
+	if m := b.measured; m != nil && m.Process != nil {
+		return m.Process[a.Seq]
+	}
+	return process.draw()
+}
+
 // finished is what the worker takes from the unlock to the end of processRequest.
 func (b *broker) finished(w uint32) sim.Time {
 	if t := &b.workers[w]; t.cold || t.slept {
@@ -98,12 +125,13 @@ func (b *broker) finished(w uint32) sim.Time {
 func (b *broker) done(w uint32) {
 	a := b.attempts.at(b.workers[w].seq)
 	a.Done = b.eng.Now()
-	if a.status == PutOK {
-		b.answer(a, OK, CodeSuccess)
-	} else {
-		code, _, outcome := b.traits.Response(a.status, b.cfg.Broker.MaxMessageSize, DiskUsed{})
-		b.answer(a, outcome, code)
-	}
+	code, outcome := b.response(a.status)
+	b.answer(a, outcome, code)
+	b.takeNext(w)
+}
+
+// takeNext is a worker that has nothing at hand any more.
+func (b *broker) takeNext(w uint32) {
 	if !b.take(w) {
 		b.enter(w, CauseIdle)
 		b.idle.push(w)

@@ -7,7 +7,8 @@ const pageSize = 4096
 
 // flushThread is FlushRealTimeService under ASYNC_FLUSH (facts §7.2). It takes
 // no lock of the store and no event of the engine: what it did up to an
-// instant is worked out when an append wants to know.
+// instant is worked out when an append wants to know. Under SYNC_FLUSH it has no
+// schedule of its own, and groupCommit says when it flushes.
 type flushThread struct {
 	mode       FlushMode
 	interval   sim.Time
@@ -46,6 +47,9 @@ func newFlushThread(cfg *Config, traits *Traits, streams sim.Streams) *flushThre
 		next:       sim.Time(streams.Stream("flush phase").Uint64n(uint64(interval))),
 	}
 	f.decide(0)
+	if f.mode == FlushSync {
+		f.next = sim.Never
+	}
 	return f
 }
 
@@ -70,6 +74,9 @@ func (f *flushThread) advance(t sim.Time) {
 			}
 			if f.risk != nil {
 				f.risk.flushedTo(f.until, f.target)
+			}
+			if f.mode == FlushSync {
+				continue
 			}
 			f.decide(f.until)
 			f.next = f.until + f.interval
@@ -110,6 +117,21 @@ func (f *flushThread) begin(now sim.Time, to int64) {
 	if f.cache != nil {
 		f.cache.advance(now)
 		f.until = f.cache.sync(now, f.until)
+	}
+}
+
+// force begins a flush for those who wait for it, and gives its end (groupCommit).
+func (f *flushThread) force(now sim.Time, to int64) sim.Time {
+	f.advance(now)
+	f.begin(now, to)
+	return f.until
+}
+
+// delay has the flush under way end later.
+func (f *flushThread) delay(until sim.Time) {
+	f.until = until
+	if f.cache != nil {
+		f.cache.delaySync(until)
 	}
 }
 

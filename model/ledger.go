@@ -10,6 +10,7 @@ type attempt struct {
 	number   int32    // of the message's attempts, from 1
 	deadline sim.Time // when the producer gives up
 	status   PutStatus
+	waits    uint8 // waitFlush, waitReplica
 	end      int64 // of its record in the commit log; 0: it has none
 	ordinal  int64 // of its record, where what is at risk is followed
 	settled  bool

@@ -100,8 +100,8 @@ type Stalls struct{ set stallSet }
 
 // NewStalls returns those of appends and of sweeps.
 func NewStalls(cfg *Config, replication int) (appends, sweeps *Stalls) {
-	a, s, _ := newStalls(cfg, 0, cfg.streams(replication))
-	return &Stalls{a}, &Stalls{s}
+	streams := cfg.streams(replication)
+	return &Stalls{stallsAt(cfg, 0, StallAppend, 0, streams)}, &Stalls{stallsAt(cfg, 0, StallSweep, 0, streams)}
 }
 
 // End is when something that begins now and would last to base really ends,
@@ -116,8 +116,7 @@ type Freezes struct{ sources []halt }
 
 // NewFreezes returns those of a replication.
 func NewFreezes(cfg *Config, replication int) *Freezes {
-	_, _, halts := newStalls(cfg, 0, cfg.streams(replication))
-	return &Freezes{slices.DeleteFunc(halts, func(h halt) bool { return !h.where.Freezes() })}
+	return &Freezes{slices.DeleteFunc(haltsOf(cfg, 0, cfg.streams(replication)), func(h halt) bool { return !h.where.Freezes() })}
 }
 
 // Next is the next freeze; false if there is none.

@@ -15,10 +15,6 @@ type logEnd struct {
 // blank record must fit as well (facts §6.3).
 func (l *logEnd) fits(length int64) bool { return l.wrote+length+blankLeast <= l.fileEnd }
 
-// readableAdvanced is called when readable has moved by a commit, not by an
-// append.
-func (b *broker) readableAdvanced() {}
-
 // recordFixed is the length of a commit-log record beside its body, topic and
 // properties, with IPv4 hosts (facts §10.1); blankLeast what a file keeps free
 // for the blank record that ends it (facts §6.3).

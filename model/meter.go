@@ -295,11 +295,14 @@ func (m *meter) lookBack(w *Waits, now, due sim.Time) {
 	}
 }
 
-// headWaits is what the head of the queue has waited for most.
+// headWaits is what the first send in the queue has waited for most.
 func (b *broker) headWaits(now sim.Time) Cause {
 	m := &b.meter
 	m.advance(now)
-	head, _ := b.queue.Peek()
+	head, ok := b.queue.first()
+	if !ok {
+		return b.dominant() // it is full of callbacks
+	}
 	w := m.waited(&m.marks[m.head], b.attempts.at(int64(head.ID)).Enq, now, sim.Never)
 	if w.Total() == 0 {
 		return b.dominant()

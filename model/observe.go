@@ -37,7 +37,7 @@ type StallRecord struct {
 	Where StallWhere
 	From  sim.Time
 	To    sim.Time
-	BySeq int64 // attempt whose append was held, or Absent
+	BySeq int64 // attempt whose append (flush, ...) was held, or Absent
 }
 
 // StallWhere says what a stall stops.
@@ -50,10 +50,13 @@ const (
 	StallGC                        // likewise: a collection, or another safepoint
 	StallSteal                     // likewise: the hypervisor runs somebody else
 	StallCPU                       // nothing, but threads of others keep cores busy
+	StallFlush                     // a flush of SYNC_FLUSH
+	StallNetwork                   // the connection to a slave
+	StallReplica                   // a slave
 	stallWheres
 )
 
-var stallWhereNames = [stallWheres]string{"append", "sweep", "process", "gc", "steal", "cpu"}
+var stallWhereNames = [stallWheres]string{"append", "sweep", "process", "gc", "steal", "cpu", "flush", "network", "replica"}
 
 func (w StallWhere) String() string { return stallWhereNames[w] }
 

@@ -311,6 +311,12 @@ func (c *pageCache) sync(now, until sim.Time) sim.Time {
 	return until
 }
 
+// delaySync has the sync under way end later.
+func (c *pageCache) delaySync(until sim.Time) {
+	c.syncUntil = max(c.syncUntil, until)
+	c.since = max(c.since, until)
+}
+
 // synced is the end of sync.
 func (c *pageCache) synced() {
 	c.stock -= c.syncPages

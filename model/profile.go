@@ -182,10 +182,11 @@ type FlushMode uint8
 const (
 	FlushTimed FlushMode = iota // it sleeps flushIntervalCommitLog between flushes
 	FlushWoken                  // every put wakes it
+	FlushSync                   // every put waits for it (SYNC_FLUSH)
 	flushModes
 )
 
-var flushModeNames = [flushModes]string{"timed", "woken"}
+var flushModeNames = [flushModes]string{"timed", "woken", "sync"}
 
 func (m FlushMode) String() string { return flushModeNames[m] }
 

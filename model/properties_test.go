@@ -31,6 +31,21 @@ func anyConfig(t *rapid.T) model.Config {
 		settings.SendMessageThreadPoolNums = rapid.IntRange(1, 33).Draw(t, "sendMessageThreadPoolNums")
 		settings.SendThreadPoolQueueCapacity = rapid.Int64Range(1, 300).Draw(t, "sendThreadPoolQueueCapacity")
 		settings.UseReentrantLockWhenPutMessage = rapid.Bool().Draw(t, "useReentrantLockWhenPutMessage")
+		settings.MappedFileSizeCommitLog = rapid.SampledFrom([]int{6 << 20, 1 << 30}).Draw(t, "mappedFileSizeCommitLog")
+		settings.PutThreadPoolQueueCapacity = rapid.Int64Range(1, 100).Draw(t, "putThreadPoolQueueCapacity")
+		settings.PutMessageFutureThreadPoolNums = rapid.IntRange(1, 4).Draw(t, "putMessageFutureThreadPoolNums")
+	}
+	if rapid.Bool().Draw(t, "waits") {
+		settings.FlushDiskType = rapid.SampledFrom([]string{model.AsyncFlush, model.SyncFlush}).Draw(t, "flushDiskType")
+		settings.BrokerRole = rapid.SampledFrom([]string{model.AsyncMaster, model.SyncMaster}).Draw(t, "brokerRole")
+		settings.SyncFlushTimeout = rapid.SampledFrom([]int{0, 1, 30, 300, 5000}).Draw(t, "syncFlushTimeout")
+		settings.SlaveTimeout = rapid.SampledFrom([]int{0, 1, 30, 300, 3000}).Draw(t, "slaveTimeout")
+		settings.HaMaxGapNotInSync = rapid.SampledFrom([]int64{0, 10 << 20, 256 << 20}).Draw(t, "haMaxGapNotInSync")
+		settings.HaHousekeepingInterval = rapid.SampledFrom([]int{100, 20000}).Draw(t, "haHousekeepingInterval")
+		settings.InSyncReplicas = rapid.IntRange(1, 3).Draw(t, "inSyncReplicas")
+		settings.EnableAutoInSyncReplicas = rapid.Bool().Draw(t, "enableAutoInSyncReplicas")
+		settings.EnableSlaveActingMaster = rapid.Bool().Draw(t, "enableSlaveActingMaster")
+		settings.AsyncSendEnable = rapid.Bool().Draw(t, "asyncSendEnable")
 	}
 	duration := sim.Time(rapid.IntRange(1, 2000).Draw(t, "duration ms")) * ms
 	cfg := model.Config{
@@ -40,12 +55,16 @@ func anyConfig(t *rapid.T) model.Config {
 		Costs:   model.DefaultCosts(),
 		Store:   model.Store{Append: dist(rapid.SampledFrom([]string{"4us", "lognormal(median=12us, p99=3ms)", "exponential(mean=2ms)", "mixture(0.99*1us, 0.01*40ms)", "0us"}).Draw(t, "append"))},
 	}
+	cfg.Store.Flush = dist(rapid.SampledFrom([]string{"0us", "300us", "lognormal(median=1ms, p99=50ms)", "exponential(mean=20ms)"}).Draw(t, "flush"))
+	cfg.Replica = model.DefaultReplica()
+	cfg.Replica.Slaves = rapid.IntRange(0, 3).Draw(t, "slaves")
+	cfg.Replica.Bandwidth = rapid.SampledFrom([]int64{0, 1 << 20, 1 << 30}).Draw(t, "bandwidth")
 	if rapid.Bool().Draw(t, "own costs") {
 		cost := rapid.SampledFrom([]string{"0us", "1us", "exponential(mean=100us)", "2ms", "lognormal(median=50us, p99=20ms)"})
 		cfg.Costs = model.Costs{
 			Network: dist(cost.Draw(t, "network")), Decode: dist(cost.Draw(t, "decode")), Handoff: dist(cost.Draw(t, "handoff")),
 			Process: dist(cost.Draw(t, "process")), Finish: dist(cost.Draw(t, "finish")), FirstAnswer: dist(cost.Draw(t, "first answer")),
-			Answer: dist(cost.Draw(t, "answer")), SweepLag: dist(cost.Draw(t, "sweep lag")),
+			Answer: dist(cost.Draw(t, "answer")), SweepLag: dist(cost.Draw(t, "sweep lag")), Submit: dist(cost.Draw(t, "submit")), StackDump: dist("30ms"),
 		}
 	}
 	process := rapid.Custom(func(t *rapid.T) string {
@@ -67,7 +86,7 @@ func anyConfig(t *rapid.T) model.Config {
 		cfg.Producers = append(cfg.Producers, p)
 	}
 	cfg.Stalls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Stall {
-		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess}).Draw(t, "where"),
+		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess, model.StallFlush, model.StallNetwork, model.StallReplica}).Draw(t, "where"),
 			Broker: rapid.IntRange(0, max(1, cfg.Route.Brokers)-1).Draw(t, "broker"),
 			At:     sim.Time(rapid.IntRange(0, 2000).Draw(t, "at ms")) * ms, Until: model.Absent}
 		switch length := sim.Time(rapid.IntRange(1, 1500).Draw(t, "length ms")) * ms; rapid.IntRange(0, 2).Draw(t, "kind") {
@@ -157,12 +176,18 @@ func before(times ...sim.Time) bool {
 }
 
 func checkRows(t *rapid.T, cfg *model.Config, c *course) {
+	traits, err := model.TraitsOf(cfg.Broker.Release)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range c.rows {
 		a := &c.rows[i]
 		taken, swept, stored := a.Deq != model.Absent, a.Clean != model.Absent, a.Unlock != model.Absent
 		want := map[model.Outcome][3]bool{
 			model.OK: {true, false, true}, model.TimeoutCleanQueue: {false, true, false}, model.PCBusyCleanQueue: {false, true, false},
 			model.PCSynchronized: {true, false, false}, model.Other: {true, false, false},
+			model.FlushDiskTimeout: {true, false, true}, model.FlushSlaveTimeout: {true, false, true}, model.SlaveNotAvailable: {true, false, true},
+			model.NoAnswer: {true, false, stored},
 		}[a.Outcome]
 		if got := [3]bool{taken, swept, stored}; got != want {
 			t.Fatalf("taken, swept, stored: got %v, want %v: %+v", got, want, *a)
@@ -174,6 +199,18 @@ func checkRows(t *rapid.T, cfg *model.Config, c *course) {
 			t.Fatalf("send %d arrived before the one before", i)
 		}
 		switch a.Outcome {
+		case model.NoAnswer:
+			if !traits.CallbacksInSend && !traits.CallbackPool || a.Resp != model.Absent || !a.ClientTimedOut {
+				t.Fatalf("no answer: %+v", *a)
+			}
+		case model.FlushDiskTimeout:
+			if cfg.Broker.FlushDiskType != model.SyncFlush {
+				t.Fatalf("FLUSH_DISK_TIMEOUT of an ASYNC_FLUSH: %+v", *a)
+			}
+		case model.FlushSlaveTimeout, model.SlaveNotAvailable:
+			if cfg.Broker.BrokerRole != model.SyncMaster || a.Outcome == model.SlaveNotAvailable && traits.ReplicaNeedsInSync {
+				t.Fatalf("%v: %+v", a.Outcome, *a)
+			}
 		case model.TimeoutCleanQueue:
 			if a.PeriodMs < cfg.Broker.WaitTimeMillsInSendQueue {
 				t.Fatalf("TIMEOUT after %d ms: %+v", a.PeriodMs, *a)

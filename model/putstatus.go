@@ -17,12 +17,14 @@ const (
 	PutMessageIllegal
 	PutOSPageCacheBusy
 	PutUnknownError
+	PutInSyncReplicasNotEnough // 5.x
 	putStatuses
 )
 
 var putStatusNames = [putStatuses]string{
 	"PUT_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE", "SERVICE_NOT_AVAILABLE",
 	"CREATE_MAPEDFILE_FAILED", "MESSAGE_ILLEGAL", "OS_PAGECACHE_BUSY", "UNKNOWN_ERROR",
+	"IN_SYNC_REPLICAS_NOT_ENOUGH",
 }
 
 // StatusName is the status as the release spells it: 5.x mended two of the
@@ -73,6 +75,8 @@ func (t *Traits) Response(s PutStatus, maxMessageSize int64, disk DiskUsed) (cod
 		return CodeServiceNotAvailable, fmt.Sprintf(t.UnavailableRemark, disk.CL, disk.CQ, disk.Index), Other
 	case PutOSPageCacheBusy:
 		return t.PCSynchronizedCode, RemarkPCSynchronized, PCSynchronized
+	case PutInSyncReplicasNotEnough:
+		return CodeSystemError, "in-sync replicas not enough", Other
 	case PutUnknownError:
 		return CodeSystemError, "UNKNOWN_ERROR", Other
 	default:

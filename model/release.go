@@ -9,7 +9,7 @@ import (
 
 // Traits are the ways in which a release behaves, as data: every difference
 // between releases that the model knows stands in the table below and nowhere
-// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §7.2, §9, §12).
+// else (facts §1.2, §2.1, §2.3, §3.2, §3.3, §5.1, §5.3, §6.2, §7.2, §7.3, §8, §9, §12).
 type Traits struct {
 	Release string
 
@@ -34,10 +34,19 @@ type Traits struct {
 	CallbacksInSend      bool   // 4.7.1 - 4.9.2: response callbacks sit in the send queue
 	EndTransactionInSend bool   // <= 4.3.0: END_TRANSACTION shares the send queue
 	PipelinedPut         bool   // >= 4.7.0: the send worker doesn't wait for flush and replica
+	CallbackPool         bool   // >= 4.9.3: response callbacks run on the putMessageFuture pool
+	BatchCallbacksInSend bool   // 5.x: those of batches still sit in the send queue
+	AsyncSendKey         bool   // 5.x: asyncSendEnable = false has the send worker wait
 	ReplicaNeedsInSync   bool   // 5.x: SYNC_MASTER waits only if inSyncReplicas > 1
-	MappedFileKeys       bool   // >= 4.5.2: mapedFile... keys are spelt mappedFile...
-	PutWakesCommit       bool   // <= 5.3.1: a put wakes the commit thread; since, if wakeCommitWhenPutMessage
-	PutWakesFlush        bool   // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
+	SecondFlushUnseen    bool   // <= 4.7.1: a request that needs a second flush counts as not flushed
+	FlushTries           int    // of GroupCommitService for a request: 2, since 5.2.0 1000
+	FlushTimeout         FlushTimeout
+	TransferTries        int  // <= 4.6.1: GroupTransferService wakes so often for a request; 0: until a time
+	TransferDeadline     bool // >= 4.9.3: that time is slaveTimeout after the put, else syncFlushTimeout after the service came to it
+	MappedFileKeys       bool // >= 4.5.2: mapedFile... keys are spelt mappedFile...
+	PutWakesCommit       bool // <= 5.3.1: a put wakes the commit thread; since, if wakeCommitWhenPutMessage
+	PoolWithSyncFlush    bool // 5.x: transientStorePoolEnable has an effect with SYNC_FLUSH too
+	PutWakesFlush        bool // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
 
 	// The client's latency fault table (MQFaultStrategy, LatencyFaultToleranceImpl).
 	FaultRule           FaultRule
@@ -54,6 +63,18 @@ type Traits struct {
 	AckThreads         int
 	AdminCapacity      int64 // of the admin queue, which has no bound in 4.x
 }
+
+// FlushTimeout is who tells a put of SYNC_FLUSH that syncFlushTimeout is over
+// (facts §7.3).
+type FlushTimeout uint8
+
+// The ways of it.
+const (
+	FlushTimeoutLatch   FlushTimeout = iota // the send worker, which waits no longer
+	FlushTimeoutLate                        // whoever completes the future too late
+	FlushTimeoutNone                        // nobody
+	FlushTimeoutWatcher                     // FlushDiskWatcher
+)
 
 // SweptQueue names a queue that the sweep looks at.
 type SweptQueue uint8
@@ -130,6 +151,9 @@ var changes = []change{
 		t.EndTransactionInSend = true
 		t.PutWakesFlush = true
 		t.PutWakesCommit = true
+		t.SecondFlushUnseen = true
+		t.FlushTries = 2
+		t.TransferTries = 5
 	}},
 	{"4.2.0", func(t *Traits) { t.FastFailureSwitch = true; t.Swept = []SweptQueue{SendQueue, PullQueue} }},
 	{"4.3.0", func(t *Traits) {
@@ -141,16 +165,31 @@ var changes = []change{
 		t.EndTransactionInSend = false
 	}},
 	{"4.5.2", func(t *Traits) { t.MappedFileKeys = true }},
-	{"4.7.0", func(t *Traits) { t.BusyCheckFirst = true; t.PipelinedPut = true; t.AsyncRetryUntimed = false }},
-	{"4.7.1", func(t *Traits) { t.CallbacksInSend = true }},
-	{"4.8.0", func(t *Traits) { t.UnavailableRemark = unavailableNew; t.FaultRule = FaultAvailable }},
+	{"4.7.0", func(t *Traits) {
+		t.BusyCheckFirst = true
+		t.PipelinedPut = true
+		t.AsyncRetryUntimed = false
+		t.FlushTimeout = FlushTimeoutLate
+		t.TransferTries = 0
+	}},
+	{"4.7.1", func(t *Traits) { t.CallbacksInSend = true; t.FlushTimeout = FlushTimeoutNone }},
+	{"4.8.0", func(t *Traits) {
+		t.UnavailableRemark = unavailableNew
+		t.FaultRule = FaultAvailable
+		t.SecondFlushUnseen = false
+	}},
 	{"4.9.1", func(t *Traits) {
 		t.SendThreadsByCores = true
 		t.ReentrantDefault = true
 		t.EndTxThreads = true
 		t.FlushTimedDefault = true
 	}},
-	{"4.9.3", func(t *Traits) { t.CallbacksInSend = false }},
+	{"4.9.3", func(t *Traits) {
+		t.CallbacksInSend = false
+		t.CallbackPool = true
+		t.FlushTimeout = FlushTimeoutWatcher
+		t.TransferDeadline = true
+	}},
 	{"4.9.4", func(t *Traits) { t.IllegalRemark = illegalMax; t.LimitsBodyOnly = true }},
 	{"5.0.0", func(t *Traits) {
 		t.Swept = []SweptQueue{SendQueue, PullQueue, LitePullQueue, HeartbeatQueue, EndTransactionQueue, AckQueue}
@@ -158,6 +197,9 @@ var changes = []change{
 		t.RejectAnswersOneway = false
 		t.BusyCheckFirst = false
 		t.ReplicaNeedsInSync = true
+		t.BatchCallbacksInSend = true
+		t.PoolWithSyncFlush = true
+		t.AsyncSendKey = true
 		t.MendedStatusNames = true
 		t.AckThreads = 3
 		t.AdminCapacity = 10000
@@ -170,6 +212,7 @@ var changes = []change{
 		t.FaultIsolationMs = 10_000
 		t.ErrorIsUnreachable = true
 	}},
+	{"5.2.0", func(t *Traits) { t.FlushTries = 1000 }},
 	{"5.3.0", func(t *Traits) {
 		t.Swept = []SweptQueue{SendQueue, PullQueue, LitePullQueue, HeartbeatQueue, EndTransactionQueue, AckQueue, AdminBrokerQueue}
 		t.PCSynchronizedCode = 2
@@ -201,8 +244,11 @@ func (t *Traits) Sweeps(q SweptQueue) bool { return slices.Contains(t.Swept, q) 
 // FlushMode is how FlushRealTimeService of the release gets to work under
 // these settings (facts §7.2): only a thread that waits, rather than sleeps,
 // notices that a put wakes it, or that a commit of the transient pool does (facts
-// §7.4).
+// §7.4). Under SYNC_FLUSH it is GroupCommitService (facts §7.3).
 func (t *Traits) FlushMode(s *Settings) FlushMode {
+	if s.FlushDiskType == SyncFlush {
+		return FlushSync
+	}
 	if !s.FlushCommitLogTimed && (t.PoolInEffect(s) || t.PutWakesFlush || s.WakeFlushWhenPutMessage) {
 		return FlushWoken
 	}
@@ -259,6 +305,18 @@ func Defaults(release string, cores int) (Settings, error) {
 		CommitCommitLogLeastPages:          4,
 		CommitCommitLogThoroughInterval:    200,
 		WakeCommitWhenPutMessage:           true,
+		FlushDiskType:                      AsyncFlush,
+		SyncFlushTimeout:                   5000,
+		BrokerRole:                         AsyncMaster,
+		SlaveTimeout:                       3000,
+		HaMaxGapNotInSync:                  256 << 20,
+		HaTransferBatchSize:                32 << 10,
+		HaHousekeepingInterval:             20000,
+		InSyncReplicas:                     1,
+		MinInSyncReplicas:                  1,
+		AsyncSendEnable:                    true,
+		PutMessageFutureThreadPoolNums:     min(cores, 4),
+		PutThreadPoolQueueCapacity:         10000,
 	}
 	if t.SendThreadsByCores {
 		s.SendMessageThreadPoolNums = min(cores, 4)

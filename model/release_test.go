@@ -142,6 +142,21 @@ func TestTraitsSince(t *testing.T) {
 		{"4 send threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).SendMessageThreadPoolNums == 4 }, "4.9.1", ""},
 		{"reentrant lock", "facts §6.2", func(t model.Traits) bool { return defaults(t).UseReentrantLockWhenPutMessage }, "4.9.1", ""},
 		{"3 ack threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).AckMessageThreadPoolNums == 3 }, "5.0.0", "5.3.0"},
+		{"callbacks on a pool of their own", "facts §5.3", func(t model.Traits) bool { return t.CallbackPool }, "4.9.3", ""},
+		{"callbacks of batches in the send queue", "facts §5.3", func(t model.Traits) bool { return t.BatchCallbacksInSend }, "5.0.0", ""},
+		{"asyncSendEnable", "facts §5.3", func(t model.Traits) bool { return t.AsyncSendKey }, "5.0.0", ""},
+		{"pool with SYNC_FLUSH", "facts §7.5", func(t model.Traits) bool {
+			return t.PoolInEffect(&model.Settings{TransientStorePoolEnable: true, FlushDiskType: model.SyncFlush})
+		}, "5.0.0", ""},
+		{"second flush unseen", "facts §7.3", func(t model.Traits) bool { return t.SecondFlushUnseen }, "4.0.0-incubating", "4.8.0"},
+		{"two flushes", "facts §7.3", func(t model.Traits) bool { return t.FlushTries == 2 }, "4.0.0-incubating", "5.2.0"},
+		{"1000 flushes", "facts §7.3", func(t model.Traits) bool { return t.FlushTries == 1000 }, "5.2.0", ""},
+		{"flush timeout: latch", "facts §7.3", func(t model.Traits) bool { return t.FlushTimeout == model.FlushTimeoutLatch }, "4.0.0-incubating", "4.7.0"},
+		{"flush timeout: late", "facts §7.3", func(t model.Traits) bool { return t.FlushTimeout == model.FlushTimeoutLate }, "4.7.0", "4.7.1"},
+		{"flush timeout: none", "facts §7.3", func(t model.Traits) bool { return t.FlushTimeout == model.FlushTimeoutNone }, "4.7.1", "4.9.3"},
+		{"flush timeout: FlushDiskWatcher", "facts §7.3", func(t model.Traits) bool { return t.FlushTimeout == model.FlushTimeoutWatcher }, "4.9.3", ""},
+		{"five waits for a slave", "facts §8", func(t model.Traits) bool { return t.TransferTries == 5 }, "4.0.0-incubating", "4.7.0"},
+		{"slaveTimeout", "facts §8", func(t model.Traits) bool { return t.TransferDeadline }, "4.9.3", ""},
 		{"put wakes flush", "facts §7.2", func(t model.Traits) bool { return t.PutWakesFlush }, "4.0.0-incubating", "5.3.2"},
 		{"put wakes commit", "facts §7.4", func(t model.Traits) bool { return t.PutWakesCommit }, "4.0.0-incubating", "5.3.2"},
 		{"flushCommitLogTimed", "facts §7.2", func(t model.Traits) bool { return defaults(t).FlushCommitLogTimed }, "4.9.1", ""},
@@ -165,7 +180,7 @@ func TestTraitsSince(t *testing.T) {
 }
 
 // TestDefaults holds the defaults against facts §1.2, §4, §5.1, §6.2, §7.2, §7.6,
-// §12.
+// §7.3, §8, §12.
 func TestDefaults(t *testing.T) {
 	old := func(release string, cores int) model.Settings {
 		return model.Settings{
@@ -181,6 +196,10 @@ func TestDefaults(t *testing.T) {
 			FlushIntervalCommitLog: 500, FlushCommitLogLeastPages: 4, FlushCommitLogThoroughInterval: 10000,
 			MappedFileSizeCommitLog: 1073741824, TransientStorePoolSize: 5,
 			CommitIntervalCommitLog: 200, CommitCommitLogLeastPages: 4, CommitCommitLogThoroughInterval: 200, WakeCommitWhenPutMessage: true,
+			FlushDiskType: "ASYNC_FLUSH", SyncFlushTimeout: 5000,
+			BrokerRole: "ASYNC_MASTER", SlaveTimeout: 3000, HaMaxGapNotInSync: 268435456, HaTransferBatchSize: 32768,
+			HaHousekeepingInterval: 20000, InSyncReplicas: 1, MinInSyncReplicas: 1, AsyncSendEnable: true,
+			PutMessageFutureThreadPoolNums: min(cores, 4), PutThreadPoolQueueCapacity: 10000,
 		}
 	}
 	with := func(s model.Settings, set ...func(*model.Settings)) model.Settings {
@@ -229,7 +248,9 @@ func TestResponses(t *testing.T) {
 		model.PutFlushSlaveTimeout:     {12, "", model.FlushSlaveTimeout},
 		model.PutCreateMapedFileFailed: {1, "create mapped file failed, server is busy or broken.", model.Other},
 		model.PutUnknownError:          {1, "UNKNOWN_ERROR", model.Other},
-		model.PutUnknownError + 1:      {1, "UNKNOWN_ERROR DEFAULT", model.Other},
+
+		model.PutInSyncReplicasNotEnough:     {1, "in-sync replicas not enough", model.Other},
+		model.PutInSyncReplicasNotEnough + 1: {1, "UNKNOWN_ERROR DEFAULT", model.Other},
 	}
 	disk := model.DiskUsed{CL: 0.91, CQ: 0.424, Index: -1}
 	for i, tag := range tags {
@@ -252,7 +273,7 @@ func TestResponses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for s := model.PutOK; s <= model.PutUnknownError+1; s++ {
+		for s := model.PutOK; s <= model.PutInSyncReplicasNotEnough+1; s++ {
 			w, ok := want[s]
 			if !ok {
 				w = always[s]
@@ -283,13 +304,14 @@ func TestStatusNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for s := model.PutOK; s <= model.PutUnknownError+1; s++ {
+		for s := model.PutOK; s <= model.PutInSyncReplicasNotEnough+1; s++ {
 			out = append(out, traits.StatusName(s))
 		}
 		return out
 	}
 	want := strings.Fields(`PUT_OK FLUSH_DISK_TIMEOUT FLUSH_SLAVE_TIMEOUT SLAVE_NOT_AVAILABLE SERVICE_NOT_AVAILABLE
-		CREATE_MAPEDFILE_FAILED MESSAGE_ILLEGAL OS_PAGECACHE_BUSY UNKNOWN_ERROR PutStatus(9)`)
+		CREATE_MAPEDFILE_FAILED MESSAGE_ILLEGAL OS_PAGECACHE_BUSY UNKNOWN_ERROR
+		IN_SYNC_REPLICAS_NOT_ENOUGH PutStatus(10)`)
 	if diff := cmp.Diff(want, names("4.9.8")); diff != "" {
 		t.Errorf("4.9.8 (-want +got):\n%s", diff)
 	}
@@ -309,33 +331,6 @@ func TestIllegal(t *testing.T) {
 		}
 		if traits.Illegal(most, 4194304) || !traits.Illegal(most+1, 4194304) {
 			t.Errorf("%s: want a body of %d bytes legal and one more not", release, most)
-		}
-	}
-}
-
-// TestUnsupported: what isn't simulated is said, release by release.
-func TestUnsupported(t *testing.T) {
-	for i, tag := range tags {
-		traits, err := model.TraitsOf(tag)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []string
-		if tag >= "4.7.1" && tag < "4.9.3" {
-			want = append(want, "response callbacks")
-		}
-		if i >= slices.Index(tags, "5.0.0") {
-			want = append(want, "dumps all thread stacks")
-		}
-		got := traits.Unsupported()
-		if len(got) != len(want) {
-			t.Errorf("%s: got %q, want %q", tag, got, want)
-			continue
-		}
-		for k := range want {
-			if !strings.Contains(got[k], want[k]) || !strings.Contains(got[k], tag) {
-				t.Errorf("%s: got %q, want %q", tag, got[k], want[k])
-			}
 		}
 	}
 }

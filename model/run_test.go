@@ -235,6 +235,17 @@ func TestCheck(t *testing.T) {
 			"stall 6: every: want a mean of at least 1ns, got constant(0s)",
 			"stall 7: want at and until from 0 to 320255h58m24.606846974s, got -2ns and never", "stall 7: want one of for and until",
 		}},
+		"after the put": {func(c *model.Config) {
+			c.Broker.FlushDiskType, c.Broker.BrokerRole = "SYNC", model.SyncMaster
+			c.Broker.SyncFlushTimeout, c.Broker.PutMessageFutureThreadPoolNums, c.Broker.HaTransferBatchSize = -1, 0, 0
+			c.Replica.Slaves, c.Replica.Bandwidth = 17, -1
+			c.Stalls = []model.Stall{{Where: model.StallReplica, Slave: 18, Until: 5}}
+		}, []string{
+			`flushDiskType: want ASYNC_FLUSH or SYNC_FLUSH, got "SYNC"`, "syncFlushTimeout: want 0 to 2147483647, got -1",
+			"putMessageFutureThreadPoolNums: want 1 to 2147483647, got 0", "slaves: want 0 to 16, got 17",
+			"bandwidth to a slave: want 0 to 9223372036854775807, got -1", "haTransferBatchSize: want 1 to 2147483647, got 0",
+			"stall 0: there are 17 slaves, and none of number 18",
+		}},
 		"arrivals": {func(c *model.Config) { c.Producers = append(c.Producers, model.Producer{}) }, []string{"producer 1: want arrivals"}},
 		"loads": {func(c *model.Config) {
 			for _, q := range []string{"send", "query", "ack", "pull", "heartbeat"} {

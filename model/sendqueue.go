@@ -53,6 +53,16 @@ func (q *Queue) Peek() (Waiting, bool) {
 	return q.ring[q.head], true
 }
 
+// first returns the first request, behind callbacks.
+func (q *Queue) first() (Waiting, bool) {
+	for i := range q.n {
+		if w := q.ring[(q.head+i)&(len(q.ring)-1)]; !w.Foreign() {
+			return w, true
+		}
+	}
+	return Waiting{}, false
+}
+
 // Poll removes and returns the head.
 func (q *Queue) Poll() (Waiting, bool) {
 	if q.n == 0 {

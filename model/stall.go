@@ -7,7 +7,7 @@ import (
 	"brokersim/sim"
 )
 
-// stallSet holds the stalls of one place (append or sweep) and says how long
+// stallSet holds the stalls of one place (append, sweep, flush, ...) and says how long
 // what begins there lasts.
 type stallSet struct {
 	once    []onceStall // by at, those passed removed
@@ -46,45 +46,59 @@ type stallEnd struct {
 }
 
 func (b *broker) initStalls(broker int, streams sim.Streams) {
-	b.appendStalls, b.sweeper.stalls, b.halts = newStalls(b.cfg, broker, streams)
+	b.appendStalls = stallsAt(b.cfg, broker, StallAppend, 0, streams)
+	b.sweeper.stalls = stallsAt(b.cfg, broker, StallSweep, 0, streams)
+	b.halts = haltsOf(b.cfg, broker, streams)
 	for i := range b.halts {
 		b.eng.At(b.halts[i].at, evHalt, b.id|uint64(i))
 	}
 }
 
-// newStalls sorts the configured stalls of a broker by what they stop.
-func newStalls(cfg *Config, broker int, streams sim.Streams) (appends, sweeps stallSet, halts []halt) {
+// stallsAt are the configured stalls of one place in a broker; where that is a
+// slave or the way to it, of that slave.
+func stallsAt(cfg *Config, broker int, where StallWhere, slave int, streams sim.Streams) (set stallSet) {
 	for i := range cfg.Stalls {
 		spec := &cfg.Stalls[i]
-		if spec.Broker != broker {
+		if spec.Broker != broker || spec.Where != where || spec.Slave != 0 && spec.Slave != slave {
 			continue
 		}
-		every := newSampler(spec.Every, streams.Stream("stall "+itoa(i)+" every"))
-		length := newSampler(spec.For, streams.Stream("stall "+itoa(i)+" for"))
-		first := spec.At
-		if spec.Every != nil && first == Absent {
-			first = every.draw()
-		}
-		if spec.Where.Freezes() || spec.Where == StallCPU {
-			halts = append(halts, halt{stallSource{first, every, spec.Every == nil, length, spec.Until}, spec.Where, spec.Tasks})
-			continue
-		}
-		set := &appends
-		if spec.Where == StallSweep {
-			set = &sweeps
-		}
+		source := newStallSource(spec, i, streams)
 		switch {
 		case spec.Every != nil:
-			set.recurs = append(set.recurs, stallSource{at: first, every: every, length: length, until: Absent})
+			set.recurs = append(set.recurs, source)
 		case spec.Until != Absent:
-			set.windows = append(set.windows, window{first, spec.Until})
+			set.windows = append(set.windows, window{source.at, spec.Until})
 		default:
-			set.once = append(set.once, onceStall{first, length})
+			set.once = append(set.once, onceStall{source.at, source.length})
 		}
 	}
-	appends.sort()
-	sweeps.sort()
-	return appends, sweeps, halts
+	set.sort()
+	return set
+}
+
+// haltsOf are the stalls of a whole broker.
+func haltsOf(cfg *Config, broker int, streams sim.Streams) (halts []halt) {
+	for i := range cfg.Stalls {
+		spec := &cfg.Stalls[i]
+		if spec.Broker == broker && (spec.Where.Freezes() || spec.Where == StallCPU) {
+			halts = append(halts, halt{newStallSource(spec, i, streams), spec.Where, spec.Tasks})
+		}
+	}
+	return halts
+}
+
+func newStallSource(spec *Stall, i int, streams sim.Streams) stallSource {
+	s := stallSource{
+		at:     spec.At,
+		every:  newSampler(spec.Every, streams.Stream("stall "+itoa(i)+" every")),
+		once:   spec.Every == nil,
+		length: newSampler(spec.For, streams.Stream("stall "+itoa(i)+" for")),
+		until:  spec.Until,
+	}
+	if spec.Every != nil && s.at == Absent {
+		s.at = s.every.draw()
+	}
+	return s
 }
 
 func (s *stallSet) sort() {

@@ -145,6 +145,7 @@ var classOfOutcome = [outcomes]AttemptClass{
 	RejectRequest: classRejectRequest, Overload: classOverload, PCSynchronized: classPCSynchronized,
 	FlushDiskTimeout: classFlushDiskTimeout, FlushSlaveTimeout: classFlushSlaveTimeout,
 	SlaveNotAvailable: classSlaveNotAvailable, Other: classOther,
+	NoAnswer: classClientTimeout,
 }
 
 func (a *attempt) class() AttemptClass {

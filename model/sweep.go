@@ -30,7 +30,7 @@ type Sweep struct{ stage int }
 type Answer struct {
 	Queue    SweptQueue
 	ID       uint64
-	Outcome  Outcome // PCBusyCleanQueue or TimeoutCleanQueue
+	Outcome  Outcome // PCBusyCleanQueue or TimeoutCleanQueue; NoAnswer: a callback was dropped, and nobody is answered
 	PeriodMs int64   // the remark's "period in queue"
 	Size     int     // the remark's "size of queue": what is left behind it
 }
@@ -41,11 +41,15 @@ type Answer struct {
 // First, while the page cache is busy, every request of the send queue,
 // whatever its age; then from each queue in turn the head as long as it is as
 // old as the limit: >=, in whole ms, and only the head is ever looked at
-// (facts §1.2, §1.3).
+// (facts §1.2, §1.3). A head that is no request ends the latter for its queue,
+// and is polled and lost by the former (facts §1.5).
 func (s *Sweep) Next(queues []Swept, nowMs int64, busy bool) (Answer, bool) {
 	if s.stage == 0 {
 		if busy {
 			if w, ok := queues[0].Queue.Poll(); ok {
+				if w.Foreign() {
+					return Answer{Queue: queues[0].Name, ID: w.ID, Outcome: NoAnswer}, true
+				}
 				return Answer{queues[0].Name, w.ID, PCBusyCleanQueue, nowMs - w.CreateMs, queues[0].Queue.Len()}, true
 			}
 		}
@@ -53,7 +57,7 @@ func (s *Sweep) Next(queues []Swept, nowMs int64, busy bool) (Answer, bool) {
 	}
 	for s.stage <= len(queues) {
 		q := &queues[s.stage-1]
-		if w, ok := q.Queue.Peek(); ok {
+		if w, ok := q.Queue.Peek(); ok && !w.Foreign() {
 			if behind := nowMs - w.CreateMs; behind >= q.WaitMs {
 				q.Queue.Poll()
 				return Answer{q.Name, w.ID, TimeoutCleanQueue, behind, q.Queue.Len()}, true

@@ -17,13 +17,20 @@ type sweeper struct {
 
 	catchesUp bool // after a freeze, among others that do
 	waited    bool // for the core that this sweep has
+	dump      sampler
+	dumpedMs  int64 // when it last dumped all stacks
 }
+
+// dumpEveryMs is how far apart two dumps are at least (5.x; facts §1.3).
+const dumpEveryMs = 15000
 
 func (b *broker) initSweeper(streams sim.Streams) {
 	s := &b.sweeper
 	s.lag = newSampler(b.cfg.Costs.SweepLag, streams.Stream("sweep lag"))
 	s.first = newSampler(b.cfg.Costs.FirstAnswer, streams.Stream("sweep first answer"))
 	s.answer = newSampler(b.cfg.Costs.Answer, streams.Stream("sweep answer"))
+	s.dump = newSampler(b.cfg.Costs.StackDump, streams.Stream("stack dump"))
+	s.dumpedMs = -dumpEveryMs - 1 // the broker has run for longer
 	if !b.cfg.Broker.BrokerFastFailureEnable && b.traits.FastFailureSwitch {
 		return
 	}
@@ -96,6 +103,12 @@ func (b *broker) sweepNext() {
 		b.then(max(now, s.nominal+s.lag.draw()+b.cpu.sweepWait(b.busy())), evSweep, b.id)
 		return
 	}
+	if ans.Outcome == NoAnswer {
+		b.queueChanged()
+		b.lose(b.attempts.at(int64(ans.ID)))
+		b.then(now, evSweepNext, b.id)
+		return
+	}
 	if ans.Queue == SendQueue {
 		a := b.attempts.at(int64(ans.ID))
 		a.Clean, a.Sweep, a.PeriodMs, a.Qsize = now, s.n, ans.PeriodMs, int64(ans.Size)
@@ -119,6 +132,10 @@ func (b *broker) sweepNext() {
 		next += b.cpu.thawedWait(b.busy() + b.receiving())
 	} else {
 		next += b.cpu.answerWait(b.busy())
+	}
+	if b.traits.SweepDumpsStacks && ans.Outcome == TimeoutCleanQueue && nowMs-s.dumpedMs > dumpEveryMs {
+		s.dumpedMs = nowMs
+		next += s.dump.draw()
 	}
 	b.then(next, evSweepNext, b.id)
 }

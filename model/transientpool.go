@@ -41,7 +41,7 @@ const NoPool = math.MaxInt32
 // PoolInEffect reports whether transientStorePoolEnable has an effect: up to
 // 4.9.x not with SYNC_FLUSH (facts §7.5).
 func (t *Traits) PoolInEffect(s *Settings) bool {
-	return s.TransientStorePoolEnable
+	return s.TransientStorePoolEnable && (t.PoolWithSyncFlush || s.FlushDiskType != SyncFlush)
 }
 
 func (b *broker) initPool(streams sim.Streams) {

@@ -22,7 +22,8 @@ type brokerTable struct{ node *node }
 type brokerKey struct {
 	name  string
 	field int          // of model.Settings
-	kind  reflect.Kind // Bool, Int (32 bits in RocketMQ) or Int64
+	kind  reflect.Kind // Bool, String, Int (32 bits in RocketMQ) or Int64
+	words []string     // of a String
 	least int64
 	most  int64
 	since string // first release that has it; "" if all do
@@ -61,6 +62,15 @@ var sinceKeys = map[string]string{
 	"wakeFlushWhenPutMessage":            "5.0.0",
 	"wakeCommitWhenPutMessage":           "5.0.0",
 	"mappedFileSizeCommitLog":            "4.5.2",
+	"slaveTimeout":                       "4.9.3",
+	"putMessageFutureThreadPoolNums":     "4.9.3",
+	"putThreadPoolQueueCapacity":         "4.9.3",
+	"haMaxGapNotInSync":                  "5.0.0",
+	"inSyncReplicas":                     "5.0.0",
+	"minInSyncReplicas":                  "5.0.0",
+	"enableAutoInSyncReplicas":           "5.0.0",
+	"enableSlaveActingMaster":            "5.0.0",
+	"asyncSendEnable":                    "5.0.0",
 }
 
 // otherKeys are keys that RocketMQ knows and the model does not read (facts
@@ -70,25 +80,54 @@ var otherKeys = strings.Fields(`
 	autoCreateSubscriptionGroup listenPort deleteWhen fileReservedTime mapedFileSizeConsumeQueue
 	mappedFileSizeConsumeQueue destroyMapedFileIntervalForcibly redeleteHangedFileInterval
 	diskMaxUsedSpaceRatio storePathRootDir storePathCommitLog flushConsumeQueueLeastPages
-	flushConsumeQueueThoroughInterval brokerRole flushDiskType
+	flushConsumeQueueThoroughInterval
 	queryThreadPoolQueueCapacity clientManagerThreadPoolQueueCapacity consumerManagerThreadPoolQueueCapacity
-	replyThreadPoolQueueCapacity putThreadPoolQueueCapacity loadBalanceThreadPoolQueueCapacity
-	putMessageFutureThreadPoolNums asyncSendEnable queryMessageThreadPoolNums clientManageThreadPoolNums
+	replyThreadPoolQueueCapacity loadBalanceThreadPoolQueueCapacity
+	queryMessageThreadPoolNums clientManageThreadPoolNums
 	consumerManageThreadPoolNums processReplyMessageThreadPoolNums loadBalanceProcessorThreadPoolNums
 	startAcceptSendRequestTimeStamp longPollingEnable shortPollingTimeMills transferMsgByHeap rejectTransactionMessage
 	serverWorkerThreads serverSelectorThreads serverCallbackExecutorThreads useEpollNativeSelector
-	syncFlushTimeout slaveTimeout
 	putMessageTimeout
 	flushLeastPagesWhenWarmMapedFile topicQueueLockNum useABSLock spinLockCollisionRetreatOptimalDegree
-	haTransferBatchSize haSlaveFallbehindMax haMaxGapNotInSync haSendHeartbeatInterval haHousekeepingInterval
-	inSyncReplicas minInSyncReplicas totalReplicas allAckInSyncStateSet enableAutoInSyncReplicas cleanResourceInterval
+	haSendHeartbeatInterval 	totalReplicas allAckInSyncStateSet cleanResourceInterval
 	cleanFileForciblyEnable diskSpaceWarningLevelRatio diskSpaceCleanForciblyRatio messageIndexEnable maxHashSlotNum
 	maxIndexNum messageIndexSafe checkCRCOnRecover accessMessageInMemoryMaxRatio maxTransferBytesOnMessageInMemory
 	maxTransferCountOnMessageInMemory maxTransferBytesOnMessageInDisk maxTransferCountOnMessageInDisk duplicationEnable
-	debugLockEnable enableBuildConsumeQueueConcurrently dispatchFromSenderThread readUnCommitted`)
+	debugLockEnable enableBuildConsumeQueueConcurrently dispatchFromSenderThread readUnCommitted
+	enableDLegerCommitLog dLegerGroup dLegerPeers dLegerSelfId preferredLeaderId isEnableBatchPush enableControllerMode
+	controllerAddr proxyMode grpcServerPort remotingListenPort`)
 
-// missing are settings that would change a run if the model had them.
-var missing = map[string]string{"flushDiskType": "SYNC_FLUSH", "brokerRole": "SYNC_MASTER"}
+// unmodelled is a setting that would change a run if the model had it.
+type unmodelled struct {
+	value string // "": any
+	what  string
+}
+
+const notModelled = "not modelled: the run is as if it were not set"
+
+// missing are such settings. DLedger and controller mode choose masters and
+// wait for replicas by rules of their own; the proxy of 5.x is another process
+// before the broker.
+var missing = map[string]unmodelled{
+	"enableDLegerCommitLog": {"true", "DLedger is " + notModelled},
+	"enableControllerMode":  {"true", "controller mode is " + notModelled},
+	"allAckInSyncStateSet":  {"true", "controller mode is " + notModelled},
+	"duplicationEnable":     {"true", notModelled},
+	"proxyMode":             {"", "the proxy is " + notModelled},
+	"grpcServerPort":        {"", "the proxy is " + notModelled},
+	"remotingListenPort":    {"", "the proxy is " + notModelled},
+}
+
+// notSimulated says so of a setting, or "".
+func notSimulated(key, value string) string {
+	if m, ok := missing[key]; ok && (m.value == "" || strings.EqualFold(m.value, value)) {
+		return m.what
+	}
+	return ""
+}
+
+// slaveRole is a brokerRole of which the model has none.
+const slaveRole = "SLAVE"
 
 // brokerKeys are the keys that the model reads, in the order of Settings.
 var brokerKeys = func() []brokerKey {
@@ -144,13 +183,41 @@ var brokerKeys = func() []brokerKey {
 			k.most, k.doc = math.MaxInt32, "ms after which it commits whatever there is."
 		case k.name == "wakeCommitWhenPutMessage":
 			k.doc = "Whether a put wakes the commit thread, since 5.3.2; before, it does."
+		case k.name == "flushDiskType":
+			k.words, k.doc = []string{model.AsyncFlush, model.SyncFlush}, "SYNC_FLUSH: a put is answered once it is on the disk."
+		case k.name == "brokerRole":
+			k.words, k.doc = []string{model.AsyncMaster, model.SyncMaster, slaveRole}, "SYNC_MASTER: a put is answered once a slave has it ([replica])."
+		case k.name == "syncFlushTimeout":
+			k.most, k.doc = math.MaxInt32, "ms a put waits for its flush, and before 4.9.3 for the slave."
+		case k.name == "slaveTimeout":
+			k.most, k.doc = math.MaxInt32, "ms a put waits for the slave."
+		case k.name == "haMaxGapNotInSync":
+			k.most, k.doc = math.MaxInt32, "Bytes that a slave may be behind and count as available."
+		case k.name == "haTransferBatchSize":
+			k.least, k.most, k.doc = 1, math.MaxInt32, "Bytes that go to a slave at a time, at most."
+		case k.name == "haHousekeepingInterval":
+			k.least, k.most, k.doc = 1, math.MaxInt32, "ms of silence after which the connection of a slave is closed."
+		case k.name == "inSyncReplicas":
+			k.least, k.most, k.doc = 1, 100, "Replicas that must have a put, the master among them: 1 waits for none."
+		case k.name == "minInSyncReplicas":
+			k.least, k.most, k.doc = 1, 100, "How far enableAutoInSyncReplicas may lower inSyncReplicas."
+		case k.name == "enableAutoInSyncReplicas":
+			k.doc = "Whether inSyncReplicas follows the replicas that are there, with enableSlaveActingMaster."
+		case k.name == "enableSlaveActingMaster":
+			k.doc = "Whether a put is refused when too few replicas are near enough."
+		case k.name == "asyncSendEnable":
+			k.doc = "Whether the send thread takes the next send while one waits for flush or replica."
 		case k.kind != reflect.Bool:
 			k.most = math.MaxInt64
 		}
-		k.store = strings.HasPrefix(k.name, "flush") || k.name == "wakeFlushWhenPutMessage"
+		k.store = strings.HasPrefix(k.name, "flush") && k.name != "flushDiskType" || k.name == "wakeFlushWhenPutMessage"
 		keys = append(keys, k)
 		if k.name == "mappedFileSizeCommitLog" { // as it was spelt before
 			k.name, k.since, k.until = "mapedFileSizeCommitLog", "", k.since
+			keys = append(keys, k)
+		}
+		if k.name == "haMaxGapNotInSync" {
+			k.name, k.since, k.until = "haSlaveFallbehindMax", "", k.since
 			keys = append(keys, k)
 		}
 	}
@@ -197,7 +264,14 @@ func (brokerTable) JSONSchema() *jsonschema.Schema {
 	defaults, _ := model.Defaults(model.DefaultRelease, coresDefault)
 	for _, k := range brokerKeys {
 		p := &jsonschema.Schema{Type: "boolean", Description: k.doc, Default: reflect.ValueOf(defaults).Field(k.field).Interface()}
-		if k.kind != reflect.Bool {
+		switch k.kind {
+		case reflect.Bool:
+		case reflect.String:
+			p.Type = "string"
+			for _, w := range k.words {
+				p.Enum = append(p.Enum, w)
+			}
+		default:
 			p.Type = "integer"
 			p.Minimum, p.Maximum = jsonNumber(k.least), jsonNumber(k.most)
 		}
@@ -346,12 +420,32 @@ func (d *decoder) brokerValue(n *node, k *brokerKey) reflect.Value {
 		}
 		return reflect.ValueOf(b)
 	}
+	if k.kind == reflect.String {
+		return reflect.ValueOf(d.word(n, k))
+	}
 	if s, ok := n.value.(string); ok && n.set == "" {
 		d.atValue(n, "want %s, without quotes as in broker.conf, got %q", bounds(k.least, k.most), clip(s))
 		return reflect.Zero(t)
 	}
 	return reflect.ValueOf(d.integer(n, k.least, k.most)).Convert(t)
 }
+
+// word decodes the value of a key that takes one of some words.
+func (d *decoder) word(n *node, k *brokerKey) string {
+	s, ok := d.str(n)
+	switch {
+	case !ok:
+		d.atValue(n, "want one of %s, got %s", strings.Join(k.words, ", "), n.kind())
+	case !slices.Contains(k.words, s):
+		d.inside(n, 0, "want one of %s, got %q", strings.Join(k.words, ", "), clip(s)).Near = nearest(s, k.words)
+	case s == slaveRole:
+		d.note(n, "%s", slaveNote)
+		return model.AsyncMaster
+	}
+	return s
+}
+
+const slaveNote = "a slave takes no sends: the run is that of an ASYNC_MASTER"
 
 // otherKey deals with a key of [broker] that the model doesn't read.
 func (d *decoder) otherKey(n *node, name string) {
@@ -366,8 +460,8 @@ func (d *decoder) otherKey(n *node, name string) {
 	case n.unset:
 	case n.value == nil:
 		d.atValue(n, "want a value as in broker.conf, got %s", n.kind())
-	case missing[name] == fmt.Sprint(n.value):
-		d.note(n, "%v is not simulated yet: the run is as if it were not set", n.value)
+	case notSimulated(name, fmt.Sprint(n.value)) != "":
+		d.note(n, "%v: %s", n.value, notSimulated(name, fmt.Sprint(n.value)))
 	default:
 		d.note(n, "known to RocketMQ, not read by the model")
 	}
@@ -394,8 +488,8 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 		}
 		k := findKey(p.key)
 		switch {
-		case k == nil && missing[p.key] != "" && missing[p.key] == p.value:
-			note("%s is not simulated yet: the run is as if it were not set", p.value)
+		case k == nil && notSimulated(p.key, p.value) != "":
+			note("%s: %s", clip(p.value), notSimulated(p.key, p.value))
 		case k == nil && slices.Contains(otherKeys, p.key):
 			if p.value == "" {
 				note("has no value")
@@ -422,6 +516,12 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 				note("want true or false, got %q: RocketMQ reads anything but true as false", clip(p.value))
 			}
 			into.Field(k.field).SetBool(v)
+		case k.kind == reflect.String && p.value == slaveRole:
+			note("%s", slaveNote)
+		case k.kind == reflect.String && !slices.Contains(k.words, p.value):
+			note("%q is none of %s: RocketMQ keeps the default", clip(p.value), strings.Join(k.words, ", "))
+		case k.kind == reflect.String:
+			into.Field(k.field).SetString(p.value)
 		default:
 			bits := 64
 			if k.kind == reflect.Int {

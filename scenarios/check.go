@@ -70,10 +70,12 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	if p := c.Store.Profile; p != nil && p.Handoff.IdleWake.Takes != nil && doc.Costs.Handoff.node == nil {
 		c.Costs.Handoff = p.Handoff.IdleWake.Takes
 	}
+	c.Replica = d.replica(&doc.Replica, &c.Broker)
 	c.Neighbours = d.neighbours(doc)
 	for i := range doc.Stall {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
+	d.afterPut(doc, &c)
 	c.Producers = d.producers(doc.Producer, c.Broker.Release)
 	d.onRoute(&c, doc)
 	for i := range doc.Load {
@@ -180,7 +182,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		return nil
 	}
 	if n := t.node.child("file"); n != nil {
-		for _, other := range []string{"where", "broker", "at", "every", "for", "until", "tasks"} {
+		for _, other := range []string{"where", "broker", "at", "every", "for", "until", "tasks", "slave"} {
 			if o := t.node.child(other); o != nil {
 				d.atKey(o, `want either "file", which says where and when, or %q`, other)
 			}
@@ -212,6 +214,12 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 			d.atKey(t.node, `want "tasks", how many threads keep a core busy`)
 		case ok && w != model.StallCPU && tasks != nil:
 			d.atKey(tasks, `goes with where = "cpu" alone`)
+		}
+	}
+	if n := t.node.child("slave"); n != nil {
+		s.Slave = int(t.Slave)
+		if s.Where != model.StallNetwork && s.Where != model.StallReplica && t.Where != "" {
+			d.atKey(n, `goes with where = "network" or "replica"`)
 		}
 	}
 	d.span(t.At, 0, durationMost+1)

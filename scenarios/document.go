@@ -22,6 +22,7 @@ type document struct {
 	Machine   machineTable     `toml:"machine" jsonschema_description:"What the broker runs on."`
 	Costs     costsTable       `toml:"costs" jsonschema_description:"Processor times along the path of one send."`
 	Store     storeTable       `toml:"store" jsonschema_description:"What one append takes under the put lock."`
+	Replica   replicaTable     `toml:"replica" jsonschema_description:"The slaves of a SYNC_MASTER, which are alike, and the way to each."`
 	Neighbour []neighbourTable `toml:"neighbour" jsonschema_description:"Who else writes to the disk: goes with store.kind = \"pagecache\"."`
 	Stall     []stallTable     `toml:"stall" jsonschema_description:"What hurts, and when."`
 	Producer  []producerTable  `toml:"producer" need:"true" jsonschema_description:"Who sends."`
@@ -48,13 +49,15 @@ type costsTable struct {
 	Decode      dist `toml:"decode" unit:"time" jsonschema_description:"From rejectRequest to the offer to the send queue."`
 	Handoff     dist `toml:"handoff" unit:"time" jsonschema_description:"Wake-up of an idle send thread."`
 	Process     dist `toml:"process" unit:"time" jsonschema_description:"From taken by a send thread to put lock asked for."`
-	Finish      dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest."`
+	Finish      dist `toml:"finish" unit:"time" jsonschema_description:"From unlock to the end of processRequest; where a callback answers (4.7.1 on), what that takes."`
+	Submit      dist `toml:"submit" unit:"time" jsonschema_description:"From unlock until the send thread is free, where it does not answer itself (4.7.0 on)."`
 	WarmProcess dist `toml:"warm_process" unit:"time" jsonschema_description:"As process, of a thread that goes on to the next send without having slept. Absent: the default, or process if that is given."`
 	WarmFinish  dist `toml:"warm_finish" unit:"time" jsonschema_description:"As finish, likewise."`
 	FirstAnswer dist `toml:"first_answer" unit:"time" jsonschema_description:"Sweeper: the first answer of a sweep, which wakes the connection's IO thread."`
 	Answer      dist `toml:"answer" unit:"time" jsonschema_description:"Sweeper: each further answer."`
 	SweepLag    dist `toml:"sweep_lag" unit:"time" jsonschema_description:"How late a sweep begins on an idle machine."`
 	Thaw        dist `toml:"thaw" unit:"time" jsonschema_description:"From the end of a freeze until a thread has a core again, each thread by itself."`
+	StackDump   dist `toml:"stack_dump" unit:"time" jsonschema_description:"Sweeper: a dump of all threads' stacks after a timeout, at most one in 15 s (5.x)."`
 }
 
 type storeTable struct {
@@ -84,7 +87,7 @@ type storeTable struct {
 	Disk                 byteRate `toml:"disk" jsonschema:"default=100MB/s" jsonschema_description:"pagecache: what the disk writes in a second."`
 	Tick                 duration `toml:"tick" jsonschema:"default=4ms" jsonschema_description:"pagecache: 1ms, 4ms or 10ms, the kernel's HZ of 1000, 250 or 100."`
 	StablePages          bool     `toml:"stable_pages" jsonschema:"default=false" jsonschema_description:"pagecache: whether the disk needs pages to stay as they are while it writes them."`
-	Flush                dist     `toml:"flush" unit:"time" jsonschema:"default=constant(1ms)" jsonschema_description:"pagecache: what a flush takes beside writing its pages."`
+	Flush                dist     `toml:"flush" unit:"time" jsonschema_description:"With SYNC_FLUSH what a flush takes; with pagecache, what it takes beside writing its pages, then 1ms by default. A profile has its own."`
 }
 
 type neighbourTable struct {
@@ -98,11 +101,20 @@ type neighbourTable struct {
 	Tasks  int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write."`
 }
 
+type replicaTable struct {
+	placed
+	Slaves    int64    `toml:"slaves" min:"0" max:"16" jsonschema:"default=1" jsonschema_description:"How many are connected; 0: none."`
+	Network   dist     `toml:"network" unit:"time" jsonschema_description:"Master to slave, and the same back."`
+	Bandwidth byteRate `toml:"bandwidth" jsonschema:"default=125MB/s" jsonschema_description:"Of the connection to each."`
+	Append    dist     `toml:"append" unit:"time" jsonschema_description:"What a batch takes at the slave, until it is acknowledged."`
+}
+
 type stallTable struct {
 	placed
-	Where  string   `toml:"where" one:"append,sweep,process,gc,steal,cpu,flush,disk,network" jsonschema:"enum=append,enum=sweep,enum=process,enum=gc,enum=steal,enum=cpu" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process: process (SIGSTOP, a machine that is moved), gc (a collection, a safepoint), steal (the hypervisor runs somebody else) are told apart in the results. cpu stops nothing: tasks of others keep cores busy."`
+	Where  string   `toml:"where" one:"append,sweep,process,gc,steal,cpu,flush,network,replica,disk" jsonschema:"enum=append,enum=sweep,enum=process,enum=gc,enum=steal,enum=cpu,enum=flush,enum=network,enum=replica" jsonschema_description:"What stops: the append under the put lock, the sweeper thread, or the whole broker process: process (SIGSTOP, a machine that is moved), gc (a collection, a safepoint), steal (the hypervisor runs somebody else) are told apart in the results. cpu stops nothing: tasks of others keep cores busy. flush: a flush of SYNC_FLUSH; network, replica: the way to the slaves of a SYNC_MASTER, or the slaves."`
 	Tasks  int64    `toml:"tasks" min:"1" max:"1024" jsonschema_description:"cpu: how many threads of others, a core each as far as there are any."`
 	Broker int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Where: the number of one of the route's brokers."`
+	Slave  int64    `toml:"slave" min:"1" max:"16" jsonschema_description:"network, replica: which slave. Absent: all."`
 	At     duration `toml:"at" jsonschema_description:"When it begins; with every: when the first one does."`
 	Every  dist     `toml:"every" unit:"time" jsonschema_description:"Time from one beginning to the next. Absent: once."`
 	For    dist     `toml:"for" unit:"time" jsonschema_description:"Its length, served in full by the first append (sweep, ...) that begins at or after its beginning."`

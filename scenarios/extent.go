@@ -99,7 +99,7 @@ func staying(c *model.Config, sends float64) sim.Time {
 	if c.Store.Append != nil {
 		locked += c.Store.Append.Mean()
 	}
-	own := quantile(c.Costs.Process) + quantile(c.Costs.Finish)
+	own := quantile(c.Costs.Process) + quantile(c.Costs.Finish) + afterPutStay(c, quantile)
 	threads := float64(c.Broker.SendMessageThreadPoolNums)
 	waiting := math.Min(sends, float64(c.Broker.SendThreadPoolQueueCapacity)) * math.Max(locked, (own+locked)/threads)
 	if c.Broker.BrokerFastFailureEnable {
@@ -145,6 +145,21 @@ func retried(p *model.Producer) int {
 
 // turnMost is what a client takes at least, in ns, before it calls again.
 const turnMost = 1e4
+
+// afterPutStay is what a send waits for flush and replica: without a slave,
+// until it times out.
+func afterPutStay(c *model.Config, quantile func(variate.Dist) float64) (stay float64) {
+	if c.Broker.FlushDiskType == model.SyncFlush {
+		stay = 2 * quantile(c.Store.Flush)
+	}
+	if c.Broker.BrokerRole == model.SyncMaster {
+		stay += 2*quantile(c.Replica.Network) + quantile(c.Replica.Append)
+		if c.Replica.Slaves < c.Broker.InSyncReplicas-1 {
+			stay += float64(sim.Time(c.Broker.SlaveTimeout) * sim.Millisecond)
+		}
+	}
+	return stay
+}
 
 // arriving is about how many arrive before an instant.
 func arriving(a variate.Arrivals, in sim.Time) float64 {

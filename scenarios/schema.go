@@ -37,6 +37,13 @@ func Schema() ([]byte, error) {
 	store, _ := s.Properties.Get("store")
 	p, _ := store.Properties.Get("append")
 	p.Default = model.DefaultAppend().String()
+	p, _ = store.Properties.Get("flush")
+	p.Default = model.DefaultFlush().String()
+	replica, _ := s.Properties.Get("replica")
+	p, _ = replica.Properties.Get("network")
+	p.Default = model.DefaultReplica().Network.String()
+	p, _ = replica.Properties.Get("append")
+	p.Default = model.DefaultReplica().Append.String()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

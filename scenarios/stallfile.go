@@ -23,6 +23,7 @@ var stallColumns = []string{"kind", "index", "by_seq", "start_ns", "end_ns", "wi
 var stallKinds = map[string]model.StallWhere{
 	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess, "freeze": model.StallProcess,
 	"gc": model.StallGC, "steal": model.StallSteal,
+	"flush": model.StallFlush, "network": model.StallNetwork, "replica": model.StallReplica,
 }
 
 // stallFile decodes the file of a [[stall]].
@@ -92,7 +93,7 @@ func ParseStalls(name string, src []byte) ([]model.Stall, error) {
 		}
 		where, ok := stallKinds[row[at["kind"]]]
 		if !ok {
-			fault(line, "kind", "want append, sweep, process, freeze, gc or steal, got %q", clip(row[at["kind"]]))
+			fault(line, "kind", "want append, sweep, process, freeze, gc, steal, flush, network or replica, got %q", clip(row[at["kind"]]))
 			continue
 		}
 		from, to := "start_ns", "end_ns"

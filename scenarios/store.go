@@ -31,7 +31,7 @@ const pageSize = 4096
 
 // store checks [store].
 func (d *decoder) store(t *storeTable) model.Store {
-	s := model.Store{Append: d.within(t.Append, serviceMost).v, Delay: t.Delay.v}
+	s := model.Store{Append: d.within(t.Append, serviceMost).v, Delay: t.Delay.v, Flush: model.DefaultFlush()}
 	if t.Append.node == nil {
 		s.Append = model.DefaultAppend()
 	}
@@ -44,17 +44,20 @@ func (d *decoder) store(t *storeTable) model.Store {
 	}
 	if t.Kind == "pagecache" {
 		s.PageCache = d.pageCache(t)
-		s.Flush = d.within(t.Flush, serviceMost).v
-		if t.Flush.node == nil {
-			s.Flush = variate.Must(variate.ParseDist(flushDefault, variate.Duration))
-		}
+		s.Flush = variate.Must(variate.ParseDist(flushDefault, variate.Duration))
 	} else if t.Kind != "" || t.node.child("kind") == nil {
 		for _, key := range []string{"memory", "dirty_background_ratio", "dirty_background_bytes", "dirty_ratio", "dirty_bytes",
-			"dirty_writeback", "dirty_expire", "disk", "tick", "stable_pages", "flush"} {
+			"dirty_writeback", "dirty_expire", "disk", "tick", "stable_pages"} {
 			if n := t.node.child(key); n != nil {
 				d.atKey(n, `goes with kind = "pagecache"`)
 			}
 		}
+	}
+	if x := d.within(t.Flush, serviceMost); x.v != nil {
+		s.Flush = x.v
+	}
+	if t.Flush.node != nil && s.Profile != nil && s.PageCache == nil {
+		d.atKey(t.Flush.node, `want either "flush" or "profile", which says what a flush takes, got both`)
 	}
 	d.bytes(t.TopicLength, 1, math.MaxUint16)
 	d.bytes(t.PropertiesLength, 0, math.MaxInt16)

@@ -97,7 +97,6 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	result.Partial = interrupted
 	result.Thresholds = judge(j.expects, study, result)
 	result.Warnings = append(result.Warnings, j.warnings...) // never nil
-	result.Warnings = append(result.Warnings, unsupported(j.config.Broker.Release)...)
 
 	w.result(folder, j, result)
 	w.figures(folder, s.noFigures, plots.Input{
@@ -126,15 +125,6 @@ func (s *simulation) folder(j *job) (string, error) {
 	}
 	name, err := folderName(cmp.Or(j.folder, j.scenario.Name))
 	return filepath.Join("out", name), err
-}
-
-// unsupported warns of what the release does and the model doesn't.
-func unsupported(release string) []string {
-	traits, err := model.TraitsOf(release)
-	if err != nil {
-		return nil // there would be no result
-	}
-	return traits.Unsupported()
 }
 
 // createRequests begins the CSV of --requests; nil if there is to be none.
