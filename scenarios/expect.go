@@ -17,7 +17,11 @@ import (
 //	fraction(OUTCOME)   of the attempts sent (or of the messages offered, for a
 //	                    fate such as not_stored_known), 0..1; bound "1%" or "0.01"
 //	count(OUTCOME)      attempts or messages; bound a whole number
-//	p50|p90|p99|p999|mean|max(latency|waiting|period_in_queue)
+//	share(CAUSE)        of the time that sends waited which were rejected in the
+//	                    queue, 0..1, for a cause as the result's attribution spells
+//	                    it (append_stall, gc, lock, backlog, replica, ...); bound
+//	                    as of a fraction
+//	p50|p90|p99|p999|mean|max(latency|waiting|period_in_queue|recovery)
 //	                    in ms; bound a duration
 //	throughput          successful attempts per virtual second; bound a rate
 //	goodput             messages stored exactly once per virtual second; bound a rate
@@ -29,6 +33,10 @@ import (
 // undecided.
 //
 // Outcomes and fates are spelt as in the result JSON's attempts and messages.
+//
+// A share without a rejected send, and the recovery without a stall, are
+// undecided. A stall that is not got over before the arrivals end takes longer
+// than any bound: then no recovery is below one.
 type Expect struct {
 	Text   string
 	Metric string  // fraction, count, p50, ..., throughput, goodput
@@ -41,13 +49,21 @@ var (
 	expectForm = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(?:\(\s*([A-Za-z0-9_]*)\s*\))?\s*([<>=!]+)\s*(\S.*?)\s*$`)
 
 	quantileNames = []string{"p50", "p90", "p99", "p999", "mean", "max"}
-	metricNames   = append([]string{"fraction", "count", "throughput", "goodput"}, quantileNames...)
-	timeNames     = []string{"latency", "waiting", "period_in_queue"}
+	metricNames   = append([]string{"fraction", "count", "share", "throughput", "goodput"}, quantileNames...)
+	timeNames     = []string{"latency", "waiting", "period_in_queue", "recovery"}
 	operators     = []string{"<", "<=", ">", ">="}
 	attemptNames  = jsonNames(reflect.TypeFor[model.AttemptCounts]())
 	messageNames  = jsonNames(reflect.TypeFor[model.MessageCounts]())
+	causeNames    = causeList()
 	countNames    = append(slices.Clone(attemptNames), messageNames...)
 )
+
+func causeList() (names []string) {
+	for _, c := range model.CauseList() {
+		names = append(names, c.String())
+	}
+	return names
+}
 
 // jsonNames are the JSON names of a struct's fields, in order.
 func jsonNames(t reflect.Type) []string {
@@ -94,6 +110,8 @@ func ParseExpect(text string) (Expect, error) {
 	of := countNames
 	switch e.Metric {
 	case "fraction", "count":
+	case "share":
+		of = causeNames
 	case "throughput", "goodput":
 		if m[4] >= 0 {
 			return Expect{}, &variate.ParseError{Offset: m[4], End: m[5], Msg: e.Metric + " takes nothing in parentheses"}
@@ -145,7 +163,7 @@ func quantileName(digits string) string {
 // parseBound reads the bound of a metric in the unit of Expect.Bound.
 func parseBound(metric, text string) (float64, error) {
 	switch metric {
-	case "fraction":
+	case "fraction", "share":
 		digits, percent := strings.CutSuffix(text, "%")
 		x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 		if percent {
@@ -195,12 +213,18 @@ func (e Expect) Measure(r *model.Result) (model.Estimate, bool) {
 			return model.Estimate{Value: float64(n)}, true
 		}
 		return model.Estimate{Value: float64(n) / float64(whole)}, whole > 0
+	case "share":
+		return shareOf(r.Attribution, e.Of)
 	case "throughput":
 		return model.Estimate{Value: float64(r.Attempts.Success) / r.VirtualSeconds}, r.VirtualSeconds > 0
 	case "goodput":
 		return model.Estimate{Value: float64(r.Messages.StoredOnce) / r.VirtualSeconds}, r.VirtualSeconds > 0
 	}
-	s := map[string]*model.Summary{"latency": &r.LatencyMs, "waiting": &r.WaitingMs, "period_in_queue": &r.PeriodMs}[e.Of]
+	recovery := new(model.Summary)
+	if r.Recovery != nil {
+		recovery = &r.Recovery.Ms
+	}
+	s := map[string]*model.Summary{"latency": &r.LatencyMs, "waiting": &r.WaitingMs, "period_in_queue": &r.PeriodMs, "recovery": recovery}[e.Of]
 	if e.Metric == "max" {
 		if s.Max == nil {
 			return model.Estimate{}, false
@@ -212,6 +236,19 @@ func (e Expect) Measure(r *model.Result) (model.Estimate, bool) {
 		return model.Estimate{}, false
 	}
 	return *est, true
+}
+
+// shareOf is a cause's share of the wait of the rejected sends.
+func shareOf(a *model.Attribution, cause string) (model.Estimate, bool) {
+	if a == nil || len(a.Rejected.Share) == 0 {
+		return model.Estimate{}, false
+	}
+	share := model.Estimate{Value: a.Rejected.Share[cause], Why: a.Rejected.NoInterval}
+	if lo, ok := a.Rejected.Lo[cause]; ok {
+		hi := a.Rejected.Hi[cause]
+		share.Lo, share.Hi = &lo, &hi
+	}
+	return share, true
 }
 
 // count reads the field of that JSON name.
@@ -239,6 +276,11 @@ func (e Expect) Holds(value float64) bool {
 // period of no rejected send.
 func (e Expect) Eval(r *model.Result) model.ThresholdMark {
 	mark := model.ThresholdMark{Expect: e.Text}
+	if e.Of == "recovery" && r.Recovery != nil && r.Recovery.NotRecovered > 0 {
+		above := e.Op == ">" || e.Op == ">="
+		mark.Passed = &above
+		return mark
+	}
 	est, ok := e.Measure(r)
 	if !ok {
 		if e.Of == "period_in_queue" && r.PeriodMs.Count == 0 && r.Attempts.Sent > 0 {

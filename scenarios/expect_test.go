@@ -8,12 +8,16 @@ import (
 
 func TestExpect(t *testing.T) {
 	est := func(v, lo, hi float64) *model.Estimate { return &model.Estimate{Value: v, Lo: &lo, Hi: &hi} }
-	most := 300.0
+	most, seven := 300.0, 7.0
 	result := &model.Result{
 		VirtualSeconds: 10,
 		Messages:       model.MessageCounts{Offered: 400, StoredOnce: 390, NotStoredKnown: 10},
 		Attempts:       model.AttemptCounts{Sent: 500, Success: 395, TimeoutCleanQueue: 5, RejectRequest: 100},
 		LatencyMs:      model.Summary{P99: est(40, 30, 50), Mean: &model.Estimate{Value: 2}, Max: &most},
+		Recovery:       &model.Recovery{Ms: model.Summary{Count: 1, P50: &model.Estimate{Value: 7}, Max: &seven}},
+		Attribution: &model.Attribution{Rejected: model.WaitShares{Count: 5,
+			Share: map[string]float64{"append_stall": 0.9, "sweep": 0.1},
+			Lo:    map[string]float64{"append_stall": 0.8, "sweep": 0.05}, Hi: map[string]float64{"append_stall": 0.97, "sweep": 0.2}}},
 	}
 	for _, c := range []struct {
 		text  string
@@ -36,6 +40,10 @@ func TestExpect(t *testing.T) {
 		{"p50(waiting) < 1s", 0, "none"},
 		{"max(latency) > 1s", 300, "failed"},
 		{"mean(waiting) >= 1s", 0, "none"},
+		{"share(append_stall) > 50%", 0.9, "passed"},
+		{"share(append_stall) > 0.95", 0.9, "undecided"},
+		{"share(after_gc) <= 1%", 0, "passed"},
+		{"max(recovery) < 10ms", 7, "passed"},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			e, err := ParseExpect(c.text)
@@ -73,6 +81,23 @@ func TestExpect(t *testing.T) {
 		if mark := e.Eval(&model.Result{}); mark.Passed != nil {
 			t.Errorf("%s of no send: got %t, want undecided", text, *mark.Passed)
 		}
+	}
+	// A stall that is not got over: longer than anything.
+	never := &model.Result{Recovery: &model.Recovery{Ms: result.Recovery.Ms, NotRecovered: 1}}
+	for text, want := range map[string]bool{"max(recovery) < 10ms": false, "p50(recovery) <= 1h": false, "max(recovery) > 10ms": true} {
+		e, err := ParseExpect(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mark := e.Eval(never); mark.Value != nil || mark.Passed == nil || *mark.Passed != want {
+			t.Errorf("%s of one that is never over: got %+v, want %t", text, mark, want)
+		}
+		if mark := e.Eval(&model.Result{}); mark.Passed != nil {
+			t.Errorf("%s without a stall: got %t, want undecided", text, *mark.Passed)
+		}
+	}
+	if e, _ := ParseExpect("share(gc) < 1%"); e.Eval(&model.Result{}).Passed != nil {
+		t.Error("a share without a rejected send is decided")
 	}
 	if e, _ := ParseExpect("fraction(success) > 1%"); e.Eval(&model.Result{}).Value != nil {
 		t.Error("a fraction of nothing has a value")

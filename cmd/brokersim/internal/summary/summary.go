@@ -569,7 +569,7 @@ func (p *printer) thresholds() {
 // thresholdUnit is that of a threshold's value.
 func thresholdUnit(expect string) string {
 	switch expect = strings.TrimSpace(expect); {
-	case strings.HasPrefix(expect, "fraction"):
+	case strings.HasPrefix(expect, "fraction"), strings.HasPrefix(expect, "share"):
 		return " %"
 	case strings.HasPrefix(expect, "count"):
 		return ""
