@@ -17,7 +17,9 @@ type Observed struct {
 	Stored   int64      // sends
 	Tried    []int32    // attempts, by number of the first producer's message
 	Commits  []sim.Time // of the transient pool
-	Emptied  sim.Time   // the send queue was first empty after the last stall
+	AtRisk   model.AtRisk
+
+	Swept [model.Causes]int64 // sends that a sweep took out, by what they waited for longest
 
 	Acknowledged []span // stored sends: from the end of the append to the answer
 
@@ -32,18 +34,14 @@ type Observed struct {
 func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed, error) {
 	o := &Observed{Config: cfg}
 	var taken []span
-	var stallEnds sim.Time
 	cluster, err := model.New(cfg, replication, model.Observer{
 		AllSweeps: true,
 		Sweep:     func(s model.SweepRecord) { o.Sweeps = append(o.Sweeps, s) },
-		Stall: func(s model.StallRecord) {
-			o.Stalls = append(o.Stalls, s)
-			stallEnds, o.Emptied = s.To, model.Absent
-		},
-		Queue: func(t sim.Time, length int) {
-			o.QueueMost = max(o.QueueMost, length)
-			if length == 0 && o.Emptied == model.Absent && t >= stallEnds {
-				o.Emptied = t
+		Stall:     func(s model.StallRecord) { o.Stalls = append(o.Stalls, s) },
+		Queue:     func(_ sim.Time, length int) { o.QueueMost = max(o.QueueMost, length) },
+		Waited: func(w *model.Wait) {
+			if w.Swept {
+				o.Swept[longest(&w.By)]++
 			}
 		},
 		Lock:   func(from, to sim.Time) { o.LockMost = max(o.LockMost, to-from) },
@@ -78,6 +76,25 @@ func observe(ctx context.Context, cfg *model.Config, replication int) (*Observed
 		return nil, err
 	}
 	o.Stats = cluster.Stats()
+	if risk := cluster.AtRisk(); risk != nil {
+		o.AtRisk = *risk
+	}
 	o.AtOnce = overlap(taken)
 	return o, nil
+}
+
+// longest is the cause of the longest part of a wait, what follows from a stall
+// being that stall's.
+func longest(w *model.Waits) model.Cause {
+	var of model.Waits
+	var most model.Cause
+	for c, d := range w {
+		of[model.Cause(c).Of()] += d
+	}
+	for c, d := range of {
+		if d > of[most] {
+			most = model.Cause(c)
+		}
+	}
+	return most
 }
