@@ -129,10 +129,12 @@ func (b *broker) allocated() {
 	if !f.warming && b.pool != nil {
 		b.pool.borrow()
 	}
-	if f.warming = !f.warming && f.warmPages > 0; f.warming {
-		b.eng.At(now+sim.Time(f.warmPages)*f.warm.draw(), evAllocated, b.id)
+	if end := b.warmsUntil(now); end > now {
+		f.warming = true
+		b.eng.At(end, evAllocated, b.id)
 		return
 	}
+	f.warming = false
 	f.ready++
 	if f.ready < f.requested {
 		b.eng.At(now+f.takes.draw(), evAllocated, b.id)
@@ -141,6 +143,25 @@ func (b *broker) allocated() {
 		b.waited()
 		b.rolled(f.waiter)
 	}
+}
+
+// warmsUntil is when the file that was mapped will be warm, or now. With a page
+// cache that is not known before: whoever makes pages dirty is throttled.
+func (b *broker) warmsUntil(now sim.Time) sim.Time {
+	f := &b.files
+	cached := b.store != nil && b.store.cache != nil
+	switch {
+	case f.warmPages == 0 || f.warming && !cached:
+		return now
+	case !cached:
+		return now + sim.Time(f.warmPages)*f.warm.draw()
+	}
+	b.store.flush.advance(now)
+	b.store.cache.advance(now)
+	if !f.warming {
+		b.store.cache.warmUp(now, f.warmPages, f.warm.draw())
+	}
+	return b.store.cache.warmed(now)
 }
 
 // waited ends the wait for a file.

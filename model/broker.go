@@ -43,21 +43,23 @@ type broker struct {
 	*Cluster
 	id uint64 // its place in Cluster.brokers, shifted to where an event's arg has it
 
-	queue    *Queue // the send queue
-	workers  []worker
-	idle     fifo[uint32] // workers that wait for work, longest first
-	lock     putLock
-	log      logEnd
-	files    allocator
-	put      afterPut
-	pool     *transientPool // nil: none in effect
-	flush    *flushThread   // nil: nobody asks for it
-	risk     *risk          // as flush
-	store    *modelStore    // nil: an append is one draw
-	sweeper  sweeper
-	loads    []load
-	cpu      cpu
-	codecCPU cpu // as cpu, for arrivals: a replay of recorded ones asks it nothing
+	queue     *Queue // the send queue
+	workers   []worker
+	idle      fifo[uint32] // workers that wait for work, longest first
+	lock      putLock
+	log       logEnd
+	files     allocator
+	put       afterPut
+	pool      *transientPool // nil: none in effect
+	flush     *flushThread   // nil: nobody asks for it
+	risk      *risk          // as flush
+	store     *modelStore    // nil: an append is one draw
+	sweeper   sweeper
+	loads     []load
+	cpu       cpu
+	codecCPU  cpu      // as cpu, for arrivals: a replay of recorded ones asks it nothing
+	computing []bursts // neighbours that take cores or memory bandwidth
+	slows     int      // percent by which they make an append slower
 
 	nic        nic
 	consumers  []consumer
@@ -120,6 +122,7 @@ const (
 	evGroupTransfer sim.Kind = 1*sim.KindsPerClass + 23 // GroupTransferService runs
 	evTransferWait  sim.Kind = 1*sim.KindsPerClass + 24
 
+	evNeighbour   sim.Kind = 0*sim.KindsPerClass + 2 // arg: of computing
 	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
 	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
 	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
@@ -221,6 +224,7 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	b.initLog(streams)
 	b.initPool(streams)
 	b.initFlush(streams)
+	b.initNeighbours(streams)
 	b.lock.init(!cfg.Broker.UseReentrantLockWhenPutMessage, streams.Stream("put lock"))
 	b.workers = make([]worker, cfg.Broker.SendMessageThreadPoolNums)
 	for w := range b.workers {
@@ -257,7 +261,7 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			}
 		}
 		b := &c.brokers[arg>>brokerShift]
-		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind > evHaltEnds && kind < evAnswer && !(c.cfg.Recorded && kind == evArrive) {
+		if c.frozen > c.eng.Now() && b.frozen > c.eng.Now() && kind > evNeighbour && kind < evAnswer && !(c.cfg.Recorded && kind == evArrive) {
 			c.eng.At(b.thawed(kind), kind, arg)
 			continue
 		}
@@ -279,6 +283,8 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.done(uint32(arg))
 		case evAllocated:
 			b.allocated()
+		case evNeighbour:
+			b.neighbour(int(arg))
 		case evCommitted:
 			b.pool.done(b)
 		case evCommitTimer:

@@ -97,7 +97,7 @@ func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at 
 		return now + m.Append[a.Seq], CauseBacklog
 	}
 	if b.store == nil {
-		return now + b.append.draw(), CauseBacklog
+		return now + slowed(b.append.draw(), b.slows), CauseBacklog
 	}
 	if b.pool != nil && b.pool.buffered[b.log.fileEnd/b.log.fileSize-1] {
 		end = b.store.buffer(now, length, a.Seq)

@@ -24,7 +24,8 @@ type Config struct {
 	Costs      Costs
 	Store      Store
 	Replica    Replica
-	Neighbours []Neighbour // who else writes to the disk, beside a page cache
+	Neighbours []Neighbour // who else is on the machine
+	Deletes    []Delete    // files that are deleted, beside a page cache
 	Stalls     []Stall
 	Producers  []Producer
 	Loads      []Load
@@ -237,6 +238,7 @@ type Load struct {
 	Queue     string       // pull, litePull, heartbeat, endTransaction, ack, adminBroker
 	Arrivals  variate.Arrivals
 	Service   variate.Dist
+	Read      int64 // bytes that each reads from the disk behind the page cache; 0: none
 }
 
 // Threshold is one [[threshold]], parsed by ParseExpect.
@@ -275,6 +277,11 @@ func (c *Config) Check() error {
 			bad("neighbour %d: %w", i, fmt.Errorf(format, args...))
 		})
 	}
+	for i := range c.Deletes {
+		c.Deletes[i].check(func(format string, args ...any) {
+			bad("delete %d: %w", i, fmt.Errorf(format, args...))
+		})
+	}
 	pool := func(q SweptQueue) {
 		_, threads, capacity := c.Broker.queue(q)
 		within("threads of the "+q.String()+" queue", int64(threads), 1, math.MaxInt32)
@@ -300,6 +307,8 @@ func (c *Config) Check() error {
 			bad("load %d: want arrivals", i)
 		case l.Consumers < 0 || l.Consumers > consumersMax || l.Consumers > 0 && q != PullQueue:
 			bad("load %d: want at most %d consumers, and of the pull queue, got %d of %s", i, consumersMax, l.Consumers, l.Queue)
+		case l.Read < 0 || l.Read > 1<<30 || l.Read > 0 && c.Store.PageCache == nil:
+			bad("load %d: want reads of up to %d bytes, and of more than 0 with a page cache alone, got %d", i, 1<<30, l.Read)
 		case isClosed(l.Arrivals):
 			bad("load %d: arrivals: want an open workload, got %s", i, l.Arrivals)
 		case err == nil && !traits.has(q):

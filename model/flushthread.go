@@ -66,10 +66,10 @@ func (f *flushThread) decide(now sim.Time) {
 func (f *flushThread) advance(t sim.Time) {
 	for {
 		switch {
+		case f.flushing && f.until <= t && f.heldUp():
 		case f.flushing && f.until <= t:
 			f.flushing, f.edge, f.flushed = false, true, f.target
 			if f.cache != nil {
-				f.cache.advance(f.until)
 				f.cache.synced()
 			}
 			if f.risk != nil {
@@ -94,6 +94,20 @@ func (f *flushThread) advance(t sim.Time) {
 			return
 		}
 	}
+}
+
+// heldUp reports whether the flush under way, which seemed to be over, takes
+// longer: the disk had something else to do first.
+func (f *flushThread) heldUp() bool {
+	if f.cache == nil {
+		return false
+	}
+	f.cache.advance(f.until)
+	if f.cache.syncUntil <= f.until {
+		return false
+	}
+	f.until = f.cache.syncUntil
+	return true
 }
 
 // due is MappedFile.isAbleToFlush of the one file that flushedWhere lies in.

@@ -12,6 +12,7 @@ type load struct {
 	process variate.Process
 	service sampler
 	bytes   sampler // of an answer
+	read    int64   // bytes that each reads from the disk
 	count   LoadCounts
 }
 
@@ -47,7 +48,7 @@ func (b *broker) initLoads(streams sim.Streams) {
 		}
 		l := &b.loads[i]
 		l.pool = pools[name]
-		l.count.Queue = spec.Queue
+		l.count.Queue, l.read = spec.Queue, spec.Read
 		l.bytes = newSampler(spec.Bytes, streams.Stream("load bytes "+itoa(i)))
 		if spec.Consumers > 0 {
 			l.service = newSampler(spec.Service, streams.Stream("load service "+itoa(i)))
@@ -102,7 +103,8 @@ func (b *broker) loadArrive(i int) {
 // serve has a thread of the pool serve a request of load i: on a core, which it
 // shares if it takes long, and its turn of which it waits for if none is free.
 func (b *broker) serve(i uint64) {
-	takes := b.loadOf(i).service.draw()
+	l := b.loadOf(i)
+	takes := l.service.draw()
 	busy := b.busy()
 	if takes < b.cpu.quantum {
 		takes += b.cpu.wait(busy)
@@ -110,6 +112,9 @@ func (b *broker) serve(i uint64) {
 		takes = b.cpu.shared(takes, busy)
 		b.cpu.long++
 		i |= longService
+	}
+	if l.read > 0 {
+		takes += b.reads(l.read)
 	}
 	b.eng.At(b.eng.Now()+takes, evLoadDone, b.id|i)
 }
@@ -120,6 +125,15 @@ func (b *broker) loadOf(id uint64) *load {
 		id = uint64(b.consumers[uint32(id)].load)
 	}
 	return &b.loads[id]
+}
+
+// reads is how long a read of the disk takes that comes now: of a consumer that
+// is so far behind that the page cache has its messages no more (facts §11).
+func (b *broker) reads(bytes int64) sim.Time {
+	now := b.eng.Now()
+	b.store.flush.advance(now)
+	b.store.cache.advance(now)
+	return b.store.cache.read(now, bytes) - now
 }
 
 func (b *broker) loadDone(arg uint64) {

@@ -24,6 +24,7 @@ type modelStore struct {
 	stalls []mechanism
 	busy   [resources]busy // what stall processes take away
 
+	slows  int  // percent by which appends are slower
 	rolled bool // the append to come is the first in its file
 	pauses []Pause
 	seq    int64
@@ -54,6 +55,7 @@ type Pause struct {
 const (
 	PauseThrottled   = "balance_dirty_pages"
 	PauseStablePages = "stable pages"
+	PauseJournal     = "the file system's journal"
 )
 
 // newModelStore returns the modelled store of a configuration, nil where an
@@ -125,7 +127,7 @@ func (s *modelStore) begin(now sim.Time, worker int, at, length, seq int64) sim.
 		return s.held(now, end, true)
 	}
 	if s.profile == nil {
-		end += s.plain.draw()
+		end += slowed(s.plain.draw(), s.slows)
 	} else {
 		offset := at % s.fileSize
 		end += s.cost(CrossedBy(offset, length), phase, length)
@@ -148,7 +150,7 @@ func (s *modelStore) buffer(now sim.Time, length, seq int64) sim.Time {
 	case length == 0:
 		return now
 	case s.profile == nil:
-		return s.held(now, now+s.plain.draw(), false)
+		return s.held(now, now+slowed(s.plain.draw(), s.slows), false)
 	default:
 		return s.held(now, now+s.copying(length), false)
 	}
@@ -183,7 +185,7 @@ func (s *modelStore) cost(b Boundary, phase Phase, length int64) sim.Time {
 // copying is what a record's bytes take.
 func (s *modelStore) copying(length int64) sim.Time {
 	ns := s.profile.PerRecord + float64(s.profile.PerByte*float64(length))
-	return sim.Time(variate.Round(ns))
+	return slowed(sim.Time(variate.Round(ns)), s.slows)
 }
 
 // crossing adds the stalls that come by position.
@@ -276,7 +278,7 @@ func (s *modelStore) dirty(worker int, at, length int64, now sim.Time) sim.Time 
 	s.flush.advance(now)
 	s.cache.advance(now)
 	first, last := at/pageSize, (at+length-1)/pageSize
-	if s.cache.cfg.StablePages && s.flush.flushing && s.flush.target%pageSize != 0 && first == s.flush.target/pageSize {
+	for s.cache.cfg.StablePages && s.flush.flushing && s.flush.target%pageSize != 0 && first == s.flush.target/pageSize {
 		// folio_wait_writeback: the flush writes its last page last.
 		now = s.pause(PauseStablePages, now, s.flush.until)
 		s.flush.advance(now)
@@ -284,6 +286,11 @@ func (s *modelStore) dirty(worker int, at, length int64, now sim.Time) sim.Time 
 	}
 	if at == s.cache.dirtyTo && at%pageSize != 0 {
 		first++ // dirty since the append before
+	}
+	if first <= last && s.cache.journal > now {
+		now = s.pause(PauseJournal, now, s.cache.journal)
+		s.flush.advance(now)
+		s.cache.advance(now)
 	}
 	for page := first; page <= last; page++ {
 		now = s.throttle(s.cache.writer(worker), now)

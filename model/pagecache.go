@@ -2,6 +2,7 @@ package model
 
 import (
 	"math/bits"
+	"slices"
 
 	"brokersim/sim"
 	"brokersim/sim/variate"
@@ -18,6 +19,7 @@ import (
 //     bandwidth, and its share of the limits is all of them. What is dirty and
 //     what is under writeback is one stock: dirty pages leave it when they are
 //     written. No memory cgroups, no strictlimit.
+//   - Reads and changes of directories go before writes (disk.go).
 //   - The dirtyable memory does not change, and so nor do the limits.
 //   - The flusher writes what others made dirty before the commit log's pages.
 //     msync goes first: while it writes, the flusher does not (as blk-wbt holds
@@ -28,14 +30,15 @@ import (
 //   - A page is 4 KiB: with stable pages, an append waits for the flush of the
 //     page that was partly filled when the flush began, not of a larger folio.
 type PageCache struct {
-	Memory      int64    // dirtyable bytes (global_dirtyable_memory)
-	Background  int64    // bytes: dirty_background_bytes, or the ratio of Memory
-	Limit       int64    // bytes: dirty_bytes, or the ratio of Memory
-	Disk        int64    // bytes per second
-	Tick        sim.Time // 1/HZ
-	Writeback   sim.Time // dirty_writeback_centisecs; 0: none
-	Expire      sim.Time // dirty_expire_centisecs
-	StablePages bool     // the device needs pages under writeback to stay as they are
+	Memory      int64        // dirtyable bytes (global_dirtyable_memory)
+	Background  int64        // bytes: dirty_background_bytes, or the ratio of Memory
+	Limit       int64        // bytes: dirty_bytes, or the ratio of Memory
+	Disk        int64        // bytes per second
+	Tick        sim.Time     // 1/HZ
+	Writeback   sim.Time     // dirty_writeback_centisecs; 0: none
+	Expire      sim.Time     // dirty_expire_centisecs
+	Latency     variate.Dist // ns that the disk takes for a read or a change of its directory, beside what is read; nil: none
+	StablePages bool         // the device needs pages under writeback to stay as they are
 }
 
 // check reports what a run can't use.
@@ -55,34 +58,6 @@ func (c *PageCache) check(bad func(format string, args ...any)) {
 }
 
 const expireMost = 10_000
-
-// Neighbour is another program that writes to the same disk, in bursts.
-type Neighbour struct {
-	Name   string
-	Broker int          // which of the route's, from 0: it writes to that one's disk
-	At     sim.Time     // of the first burst; Absent: drawn from Every
-	Every  variate.Dist // ns from one beginning to the next; nil: one burst
-	For    variate.Dist // ns, length of a burst
-	Rate   int64        // bytes per second of all its tasks together, unless they are throttled
-	Tasks  int
-}
-
-func (n *Neighbour) check(bad func(format string, args ...any)) {
-	switch {
-	case n.For == nil:
-		bad("want the length of a burst")
-	case n.At < Absent || n.At > sim.MaxTime || n.At == Absent && n.Every == nil:
-		bad("want at, every or both")
-	case n.Every != nil && !(n.Every.Mean() >= 1e6):
-		bad("every: want a mean of at least 1ms, got %v", n.Every)
-	case n.Rate < 1 || n.Rate > 1<<40:
-		bad("want a rate of 1 to %d bytes/s, got %d", int64(1)<<40, n.Rate)
-	case n.Tasks < 1 || n.Tasks > tasksMost:
-		bad("want 1 to %d tasks, got %d", tasksMost, n.Tasks)
-	}
-}
-
-const tasksMost = 256
 
 const (
 	writePages     = 8        // that a neighbour's task writes at a time
@@ -130,7 +105,13 @@ type pageCache struct {
 	dirtyTo     int64 // offset up to which the page in hand is dirty, or Absent
 	writers     []dirtier
 	neighbours  []neighbour
-	next        sim.Time // of neighbours and kupdate
+	deletes     []deleting
+	warm        dirtier  // the allocator's thread, while it warms up a file
+	warmLeft    int64    // pages of that file
+	warmStep    sim.Time // what writePages of them take
+	next        sim.Time // of neighbours, deletes, the allocator and kupdate
+	disk        disk
+	journal     sim.Time // an append that needs the journal waits until then
 }
 
 // dirtier is a task: its share of task_struct.
@@ -146,16 +127,15 @@ type dirtier struct {
 }
 
 type neighbour struct {
-	spec    *Neighbour
-	every   sampler
-	length  sampler
+	bursts
 	tasks   []dirtier
-	step    sim.Time // that a task takes for writePages, in the mean
+	step    sim.Time // that a task takes for writePages, in the mean; 0: they don't write
 	stream  *sim.Stream
-	start   sim.Time // of the next burst
-	stop    sim.Time // of the burst under way, or Never
+	gap     sim.Time // between a task's reads, in the mean; 0: they don't read
+	reads   *sim.Stream
+	readAt  []sim.Time // each task's next
 	next    sim.Time
-	nextOne int // task that acts then, if it is none of the two
+	nextOne int // task that acts then, if it is none of the two; len(tasks) and more: it reads
 }
 
 func newPageCache(cfg *Config, broker int, streams sim.Streams) *pageCache {
@@ -174,6 +154,7 @@ func newPageCache(cfg *Config, broker int, streams sim.Streams) *pageCache {
 		kupdate:    sim.Never,
 		next:       sim.Never,
 	}
+	c.disk.latency = newSampler(k.Latency, streams.Stream("disk latency"))
 	c.freerun = (c.limit + c.background) / 2
 	c.balancedRate = c.rate
 	c.perCPUMost = max(16, c.limit/(int64(cfg.Machine.Cores)*perCPUFraction))
@@ -187,22 +168,10 @@ func newPageCache(cfg *Config, broker int, streams sim.Streams) *pageCache {
 	cpu := len(c.writers)
 	for i := range cfg.Neighbours {
 		spec := &cfg.Neighbours[i]
-		if spec.Broker != broker {
+		if spec.Broker != broker || !spec.writes() {
 			continue
 		}
-		n := neighbour{
-			spec:   spec,
-			every:  newSampler(spec.Every, streams.Stream("neighbour "+spec.Name+" every")),
-			length: newSampler(spec.For, streams.Stream("neighbour "+spec.Name+" for")),
-			tasks:  make([]dirtier, spec.Tasks),
-			step:   max(1, sim.Time(float64(writePages*pageSize)*float64(spec.Tasks)*1e9/float64(spec.Rate))),
-			stream: streams.Stream("neighbour " + spec.Name + " write"),
-			start:  spec.At,
-			stop:   sim.Never,
-		}
-		if n.start == Absent {
-			n.start = n.every.draw()
-		}
+		n := newNeighbour(spec, streams)
 		for j := range n.tasks {
 			n.tasks[j] = dirtier{cpu: cpu % cfg.Machine.Cores, next: sim.Never}
 			cpu++
@@ -210,8 +179,31 @@ func newPageCache(cfg *Config, broker int, streams sim.Streams) *pageCache {
 		n.look()
 		c.neighbours = append(c.neighbours, n)
 	}
+	for i := range cfg.Deletes {
+		if spec := &cfg.Deletes[i]; spec.Broker == broker {
+			c.deletes = append(c.deletes, newDeleting(spec, i, streams))
+		}
+	}
+	c.warm = dirtier{cpu: cpu % cfg.Machine.Cores, next: sim.Never}
 	c.schedule()
 	return c
+}
+
+func newNeighbour(spec *Neighbour, streams sim.Streams) neighbour {
+	n := neighbour{
+		bursts: newBursts(spec, streams),
+		tasks:  make([]dirtier, spec.Tasks),
+		stream: streams.Stream("neighbour " + spec.Name + " write"),
+		reads:  streams.Stream("neighbour " + spec.Name + " read"),
+	}
+	if spec.Rate > 0 {
+		n.step = max(1, sim.Time(float64(writePages*pageSize)*float64(spec.Tasks)*1e9/float64(spec.Rate)))
+	}
+	if spec.Reads > 0 {
+		n.gap = max(1, sim.Time(float64(spec.ReadSize)*float64(spec.Tasks)*1e9/float64(spec.Reads)))
+		n.readAt = slices.Repeat([]sim.Time{sim.Never}, spec.Tasks)
+	}
+	return n
 }
 
 func (c *pageCache) tick(t sim.Time) int64 { return int64((t + c.phase) / c.cfg.Tick) }
@@ -230,6 +222,10 @@ func (c *pageCache) schedule() {
 	for i := range c.neighbours {
 		c.next = min(c.next, c.neighbours[i].next)
 	}
+	for i := range c.deletes {
+		c.next = min(c.next, c.deletes[i].next)
+	}
+	c.next = min(c.next, c.warm.next)
 }
 
 // look finds out what the neighbour does next.
@@ -238,6 +234,11 @@ func (n *neighbour) look() {
 	for i := range n.tasks {
 		if n.tasks[i].next < n.next {
 			n.next, n.nextOne = n.tasks[i].next, i
+		}
+	}
+	for i, at := range n.readAt {
+		if at < n.next {
+			n.next, n.nextOne = at, len(n.tasks)+i
 		}
 	}
 }
@@ -254,6 +255,14 @@ func (c *pageCache) advance(t sim.Time) {
 				c.act(n, now)
 				n.look()
 			}
+		}
+		for i := range c.deletes {
+			if d := &c.deletes[i]; d.next == now {
+				c.unlink(d, now)
+			}
+		}
+		if c.warm.next == now {
+			c.warmNext(now)
 		}
 		c.schedule()
 	}
@@ -304,7 +313,7 @@ func (c *pageCache) settle(t sim.Time) {
 // sync is msync of the commit log's dirty pages, begun now; until is when it
 // would end if there were none.
 func (c *pageCache) sync(now, until sim.Time) sim.Time {
-	until += sim.Time(c.brokerDirty) * c.pageTime
+	until = max(until, c.disk.until) + sim.Time(c.brokerDirty)*c.pageTime
 	c.syncPages, c.brokerDirty, c.dirtyTo = c.brokerDirty, 0, Absent
 	c.syncUntil = until
 	c.since = max(c.since, until)
@@ -326,24 +335,30 @@ func (c *pageCache) synced() {
 
 // act is what a neighbour does now.
 func (c *pageCache) act(n *neighbour, now sim.Time) {
-	switch now {
-	case n.stop:
+	switch {
+	case now == n.stop:
 		n.stop = sim.Never
 		for i := range n.tasks {
 			n.tasks[i].next = sim.Never
 		}
-	case n.start:
-		n.stop = now + max(1, n.length.draw())
-		n.start = sim.Never
-		if n.spec.Every != nil {
-			n.start = now
-			for n.start < n.stop { // the burst under way ends first
-				n.start += max(1, n.every.draw())
+		for i := range n.readAt {
+			n.readAt[i] = sim.Never
+		}
+	case now == n.start:
+		n.begin(now)
+		for i := range n.tasks {
+			n.tasks[i] = dirtier{cpu: n.tasks[i].cpu, quota: initialQuota, next: sim.Never}
+			if n.step > 0 {
+				n.tasks[i].next = now + n.step*sim.Time(i+1)/sim.Time(len(n.tasks))
 			}
 		}
-		for i := range n.tasks {
-			n.tasks[i] = dirtier{cpu: n.tasks[i].cpu, quota: initialQuota, next: now + n.step*sim.Time(i+1)/sim.Time(len(n.tasks))}
+		for i := range n.readAt {
+			n.readAt[i] = now + n.gap*sim.Time(i+1)/sim.Time(len(n.readAt))
 		}
+	case n.nextOne >= len(n.tasks):
+		// It reads again when it has got this, if that is later.
+		gap := n.gap/2 + sim.Time(n.reads.Uint64n(uint64(n.gap)+1))
+		n.readAt[n.nextOne-len(n.tasks)] = max(now+gap, c.read(now, n.spec.ReadSize))
 	default:
 		took := n.step/2 + sim.Time(n.stream.Uint64n(uint64(n.step)+1))
 		c.write(&n.tasks[n.nextOne], now, took)

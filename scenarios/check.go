@@ -63,7 +63,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	d.bytes(doc.Machine.NIC.size, 1000, 1<<40)
 	d.span(doc.Store.Delay, 0, serviceMost+1)
 
-	c.Store = d.store(&doc.Store)
+	c.Store = d.store(&doc.Store, taken(doc.Neighbour))
 	c.Broker = d.settings(doc.Broker.node, c.Machine.Cores, c.Store.Profile != nil || c.Store.PageCache != nil)
 	d.filled(&doc.Store, &c)
 	c.Costs = d.costs(&doc.Costs)
@@ -72,6 +72,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	}
 	c.Replica = d.replica(&doc.Replica, &c.Broker)
 	c.Neighbours = d.neighbours(doc)
+	c.Deletes = d.deletes(doc)
 	for i := range doc.Stall {
 		c.Stalls = append(c.Stalls, d.stall(&doc.Stall[i], c.Duration)...)
 	}
@@ -83,7 +84,10 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		if _, ok := l.Arrivals.v.(variate.Closed); ok {
 			d.inside(l.Arrivals.node, 0, "want an open workload such as poisson(rate=43/s), got %s", l.Arrivals.v)
 		}
-		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v, Bytes: l.Bytes.v, Consumers: d.consumers(l)})
+		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v, Bytes: l.Bytes.v, Read: l.Read.v, Consumers: d.consumers(l)})
+		if d.bytes(l.Read, 0, 1<<30); l.Read.node != nil && doc.Store.Kind != "pagecache" {
+			d.atKey(l.Read.node, `goes with store.kind = "pagecache"`)
+		}
 		d.within(l.Service, serviceMost)
 		d.loadQueue(l, c.Broker.Release)
 	}

@@ -23,7 +23,8 @@ type document struct {
 	Costs     costsTable       `toml:"costs" jsonschema_description:"Processor times along the path of one send."`
 	Store     storeTable       `toml:"store" jsonschema_description:"What one append takes under the put lock."`
 	Replica   replicaTable     `toml:"replica" jsonschema_description:"The slaves of a SYNC_MASTER, which are alike, and the way to each."`
-	Neighbour []neighbourTable `toml:"neighbour" jsonschema_description:"Who else writes to the disk: goes with store.kind = \"pagecache\"."`
+	Neighbour []neighbourTable `toml:"neighbour" jsonschema_description:"Who else is on the machine."`
+	Delete    []deleteTable    `toml:"delete" jsonschema_description:"Files of the commit log that are deleted at the hour of deleteWhen: goes with store.kind = \"pagecache\"."`
 	Stall     []stallTable     `toml:"stall" jsonschema_description:"What hurts, and when."`
 	Producer  []producerTable  `toml:"producer" need:"true" jsonschema_description:"Who sends."`
 	Load      []loadTable      `toml:"load" jsonschema_description:"Requests for the broker's other swept queues."`
@@ -85,6 +86,7 @@ type storeTable struct {
 	DirtyWriteback       duration `toml:"dirty_writeback" jsonschema:"default=5s" jsonschema_description:"pagecache: how often the flusher looks for old pages; 0s: never."`
 	DirtyExpire          duration `toml:"dirty_expire" jsonschema:"default=30s" jsonschema_description:"pagecache: when a dirty page is old."`
 	Disk                 byteRate `toml:"disk" jsonschema:"default=100MB/s" jsonschema_description:"pagecache: what the disk writes in a second."`
+	DiskLatency          dist     `toml:"disk_latency" unit:"time" jsonschema:"default=constant(100us)" jsonschema_description:"pagecache: what the disk takes for a read beside its bytes."`
 	Tick                 duration `toml:"tick" jsonschema:"default=4ms" jsonschema_description:"pagecache: 1ms, 4ms or 10ms, the kernel's HZ of 1000, 250 or 100."`
 	StablePages          bool     `toml:"stable_pages" jsonschema:"default=false" jsonschema_description:"pagecache: whether the disk needs pages to stay as they are while it writes them."`
 	Flush                dist     `toml:"flush" unit:"time" jsonschema_description:"With SYNC_FLUSH what a flush takes; with pagecache, what it takes beside writing its pages, then 1ms by default. A profile has its own."`
@@ -92,13 +94,27 @@ type storeTable struct {
 
 type neighbourTable struct {
 	placed
-	Name   string   `toml:"name" jsonschema_description:"Absent: neighbour-0, neighbour-1, ..."`
-	Broker int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Whose disk it writes to: the number of one of the route's brokers."`
-	At     duration `toml:"at" jsonschema_description:"When its first burst begins. Absent: after one every."`
-	Every  dist     `toml:"every" unit:"time" jsonschema_description:"From the beginning of one burst to that of the next. Absent: one burst."`
-	For    dist     `toml:"for" need:"true" unit:"time" jsonschema_description:"How long a burst lasts."`
-	Rate   byteRate `toml:"rate" need:"true" jsonschema_description:"What all its tasks together write in a second, unless they are throttled."`
-	Tasks  int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write."`
+	Name     string   `toml:"name" jsonschema_description:"Absent: neighbour-0, neighbour-1, ..."`
+	Broker   int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"Whose disk it writes to: the number of one of the route's brokers."`
+	At       duration `toml:"at" jsonschema_description:"When its first burst begins. Absent: after one every."`
+	Every    dist     `toml:"every" unit:"time" jsonschema_description:"From the beginning of one burst to that of the next. Absent: one burst."`
+	For      dist     `toml:"for" need:"true" unit:"time" jsonschema_description:"How long a burst lasts."`
+	Rate     byteRate `toml:"rate" jsonschema_description:"What all its tasks together write in a second, unless they are throttled. Goes with store.kind = \"pagecache\"."`
+	Reads    byteRate `toml:"reads" jsonschema_description:"What they read from the disk in a second, if it keeps up. Goes with store.kind = \"pagecache\"."`
+	ReadSize size     `toml:"read_size" jsonschema:"default=64KiB" jsonschema_description:"Of one read."`
+	Memory   size     `toml:"memory" jsonschema:"default=0B" jsonschema_description:"What it keeps of the memory that could be dirty, all the time. Goes with store.kind = \"pagecache\"."`
+	Tasks    int64    `toml:"tasks" min:"1" max:"256" jsonschema:"default=1" jsonschema_description:"How many threads write and read."`
+	Cores    int64    `toml:"cores" min:"1" max:"1024" jsonschema_description:"How many more of its threads keep a core busy during a burst."`
+	Slows    int64    `toml:"slows" min:"1" max:"10000" jsonschema_description:"By how many percent an append is slower during a burst, for want of memory bandwidth."`
+}
+
+type deleteTable struct {
+	placed
+	Broker  int64    `toml:"broker" min:"0" max:"63" jsonschema:"default=0" jsonschema_description:"On whose disk: the number of one of the route's brokers."`
+	At      duration `toml:"at" need:"true" jsonschema_description:"When the cleaner first finds that it is the hour."`
+	Files   int64    `toml:"files" need:"true" min:"1" max:"100000" jsonschema_description:"How many are older than fileReservedTime: ten are deleted at a time, 100 ms apart, the next ten 10 s later."`
+	Unlink  dist     `toml:"unlink" unit:"time" jsonschema:"default=lognormal(median=200ms\\, p99=1s)" jsonschema_description:"How long the disk is busy with one."`
+	Journal bool     `toml:"journal" jsonschema:"default=false" jsonschema_description:"Whether an append that makes a page dirty waits for it, as for a commit of ext4's journal."`
 }
 
 type replicaTable struct {
@@ -159,6 +175,7 @@ type loadTable struct {
 	Consumers   int64    `toml:"consumers" min:"1" max:"10000" jsonschema:"default=1" jsonschema_description:"longpolling: how many pull, each all messages."`
 	Bytes       dist     `toml:"bytes" unit:"bytes" jsonschema_description:"What the answer to one takes of machine.nic; with longpolling it is the messages."`
 	Service     dist     `toml:"service" need:"true" unit:"time" jsonschema_description:"How long a thread of its pool takes for one."`
+	Read        size     `toml:"read" jsonschema:"default=0B" jsonschema_description:"What each reads from the disk, as a pull of messages that are in memory no more does: 64 KiB or 8 messages. Goes with store.kind = \"pagecache\"."`
 }
 
 type thresholdTable struct {

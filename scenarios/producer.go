@@ -192,6 +192,9 @@ func (d *decoder) onRoute(c *model.Config, doc *document) {
 	for i := range doc.Neighbour {
 		is(doc.Neighbour[i].node, doc.Neighbour[i].Broker)
 	}
+	for i := range doc.Delete {
+		is(doc.Delete[i].node, doc.Delete[i].Broker)
+	}
 	callers := 0
 	for i := range doc.Producer {
 		t := &doc.Producer[i]

@@ -148,6 +148,7 @@ dirty_ratio = 15
 dirty_writeback = "1s"
 dirty_expire = "2s"
 disk = "120MB/s"
+disk_latency = "8ms"
 tick = "10ms"
 stable_pages = true
 flush = "2ms"
@@ -158,20 +159,54 @@ append = "3us"
 every = "exponential(mean=60s)"
 for = "2s"
 rate = "1GB/s"
+memory = "1GiB"
+[[neighbour]]
+at = "1s"
+for = "2s"
+reads = "10MB/s"
+read_size = "4KiB"
+tasks = 3
+cores = 2
+slows = 30
+memory = "1GiB"
+[[delete]]
+at = "4s"
+files = 24
+unlink = "100ms"
+journal = true
+[[load]]
+queue = "pull"
+arrivals = "poisson(rate=10/s)"
+service = "1ms"
+read = "64KiB"
 [broker]
 mapedFileSizeCommitLog = 1048576
 flushIntervalCommitLog = 100
 `)
 	c := s.Config
-	want := &model.PageCache{Memory: 10 << 30, Background: (10 << 30) / 100 * 5, Limit: (10 << 30) / 100 * 15, Disk: 120_000_000,
+	const memory = 8 << 30 // what the neighbours leave
+	want := &model.PageCache{Memory: memory, Background: memory / 100 * 5, Limit: memory / 100 * 15, Disk: 120_000_000,
 		Tick: 10_000_000, Writeback: 1_000_000_000, Expire: 2_000_000_000, StablePages: true}
+	if c.Store.PageCache.Latency.Mean() != 8e6 {
+		t.Errorf("disk_latency: got %v", c.Store.PageCache.Latency)
+	}
+	c.Store.PageCache.Latency = nil
 	if diff := cmp.Diff(want, c.Store.PageCache); diff != "" {
 		t.Errorf("page cache (-want +got):\n%s", diff)
+	}
+	if d := c.Deletes; len(d) != 1 || d[0].At != 4e9 || d[0].Files != 24 || d[0].Unlink.Mean() != 1e8 || !d[0].Journal {
+		t.Errorf("deletes: got %+v", d)
+	}
+	if n := c.Neighbours[1]; n.Rate != 0 || n.Reads != 10_000_000 || n.ReadSize != 4096 || n.Tasks != 3 || n.Cores != 2 || n.Slows != 30 {
+		t.Errorf("neighbour: got %+v", n)
+	}
+	if c.Loads[0].Read != 64<<10 {
+		t.Errorf("load: got %+v", c.Loads[0])
 	}
 	if c.Store.TopicLength != 20 || c.Store.PropertiesLength != 100 || c.Store.Flush.Mean() != 2e6 || c.Store.Append.Mean() != 3000 {
 		t.Errorf("store: got %+v", c.Store)
 	}
-	if n := c.Neighbours; len(n) != 1 || n[0].Name != "neighbour-0" || n[0].Tasks != 1 || n[0].Rate != 1_000_000_000 || n[0].At != model.Absent {
+	if n := c.Neighbours; len(n) != 2 || n[0].Name != "neighbour-0" || n[0].Tasks != 1 || n[0].Rate != 1_000_000_000 || n[0].At != model.Absent {
 		t.Errorf("neighbours: got %+v", n)
 	}
 	if c.Broker.MappedFileSizeCommitLog != 1<<20 || c.Broker.FlushIntervalCommitLog != 100 || len(s.Warnings) != 0 {

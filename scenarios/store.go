@@ -25,12 +25,15 @@ const (
 	diskDefault            = 100_000_000
 	tickDefault            = 4 * sim.Millisecond
 	flushDefault           = "constant(1ms)"
+	latencyDefault         = "constant(100us)"
+	readDefault            = 64 << 10
+	unlinkDefault          = "lognormal(median=200ms, p99=1s)"
 )
 
 const pageSize = 4096
 
-// store checks [store].
-func (d *decoder) store(t *storeTable) model.Store {
+// store checks [store]; of its memory the neighbours keep so much.
+func (d *decoder) store(t *storeTable, taken int64) model.Store {
 	s := model.Store{Append: d.within(t.Append, serviceMost).v, Delay: t.Delay.v, Flush: model.DefaultFlush()}
 	if t.Append.node == nil {
 		s.Append = model.DefaultAppend()
@@ -43,11 +46,11 @@ func (d *decoder) store(t *storeTable) model.Store {
 		}
 	}
 	if t.Kind == "pagecache" {
-		s.PageCache = d.pageCache(t)
+		s.PageCache = d.pageCache(t, taken)
 		s.Flush = variate.Must(variate.ParseDist(flushDefault, variate.Duration))
 	} else if t.Kind != "" || t.node.child("kind") == nil {
 		for _, key := range []string{"memory", "dirty_background_ratio", "dirty_background_bytes", "dirty_ratio", "dirty_bytes",
-			"dirty_writeback", "dirty_expire", "disk", "tick", "stable_pages"} {
+			"dirty_writeback", "dirty_expire", "disk", "disk_latency", "tick", "stable_pages"} {
 			if n := t.node.child(key); n != nil {
 				d.atKey(n, `goes with kind = "pagecache"`)
 			}
@@ -110,17 +113,24 @@ func (d *decoder) bytes(s size, least, most int64) {
 }
 
 // pageCache decodes the keys of kind = "pagecache".
-func (d *decoder) pageCache(t *storeTable) *model.PageCache {
+func (d *decoder) pageCache(t *storeTable, taken int64) *model.PageCache {
 	c := &model.PageCache{
-		Memory:      t.Memory.or(memoryDefault),
+		Memory:      t.Memory.or(memoryDefault) - taken,
+		Latency:     d.within(t.DiskLatency, sim.Second).v,
 		Disk:        t.Disk.or(diskDefault),
 		Tick:        t.Tick.or(tickDefault),
 		Writeback:   t.DirtyWriteback.or(writebackDefault),
 		Expire:      t.DirtyExpire.or(expireDefault),
 		StablePages: t.StablePages,
 	}
+	if t.DiskLatency.node == nil {
+		c.Latency = variate.Must(variate.ParseDist(latencyDefault, variate.Duration))
+	}
 	before := d.found()
 	d.bytes(t.Memory, 1<<20, 1<<50)
+	if c.Memory < 1<<20 && !t.Memory.bad && d.found() == before {
+		d.atKey(cmp.Or(t.Memory.node, t.node), "want at least 1MiB more than the %d bytes that the neighbours keep, got %d", taken, c.Memory+taken)
+	}
 	d.bytes(t.Disk.size, pageSize, 1<<40)
 	d.span(t.DirtyWriteback, 0, sim.Hour+1)
 	d.span(t.DirtyExpire, 0, durationMost+1)
@@ -172,10 +182,20 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 		if t.node == nil {
 			continue
 		}
-		if doc.Store.Kind != "pagecache" {
-			d.atKey(t.node, `goes with store.kind = "pagecache"`)
+		n := model.Neighbour{
+			Name: t.Name, Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v,
+			Rate: t.Rate.v, Reads: t.Reads.v, ReadSize: t.ReadSize.or(readDefault), Tasks: max(1, int(t.Tasks)), Cores: int(t.Cores), Slows: int(t.Slows),
 		}
-		n := model.Neighbour{Name: t.Name, Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Rate: t.Rate.v, Tasks: max(1, int(t.Tasks))}
+		if doc.Store.Kind != "pagecache" {
+			for _, x := range []size{t.Rate.size, t.Reads.size, t.Memory} {
+				if x.node != nil {
+					d.atKey(x.node, `goes with store.kind = "pagecache"`)
+				}
+			}
+		}
+		if t.Rate.node == nil && t.Reads.node == nil && t.Memory.node == nil && t.node.child("cores") == nil && t.node.child("slows") == nil {
+			d.atKey(t.node, `want what it takes: "rate", "reads", "memory", "cores" or "slows"`)
+		}
 		if n.Name == "" {
 			n.Name = fmt.Sprintf("neighbour-%d", i)
 		}
@@ -189,6 +209,9 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 		d.span(t.At, 0, durationMost+1)
 		d.within(t.For, durationMost)
 		d.bytes(t.Rate.size, 1, 1<<40)
+		d.bytes(t.Reads.size, 1, 1<<40)
+		d.bytes(t.ReadSize, 512, 1<<30)
+		d.bytes(t.Memory, 0, 1<<50)
 		if t.For.v != nil && !(t.For.v.Mean() > 0) {
 			d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
 		}
@@ -202,7 +225,7 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 			d.note(t.At.node, "the burst at %s comes after the end of arrivals at %s", plain(t.At.v), plain(doc.Duration.v))
 		}
 		if writes := writing(&n, doc.Duration.v); writes > writesMost {
-			d.atKey(t.node, "want at most %.0e writes of 32 KiB in a run, got about %.3g", float64(writesMost), writes)
+			d.atKey(t.node, "want at most %.0e writes of 32 KiB and reads in a run, got about %.3g", float64(writesMost), writes)
 		}
 		out = append(out, n)
 	}
@@ -221,7 +244,39 @@ func writing(n *model.Neighbour, runs sim.Time) float64 {
 	if n.Every != nil && n.Every.Mean() > 0 {
 		busy = float64(runs) * min(1, n.For.Mean()/n.Every.Mean())
 	}
-	return busy / 1e9 * float64(n.Rate) / (32 << 10)
+	return busy / 1e9 * (float64(n.Rate)/(32<<10) + float64(n.Reads)/float64(max(512, n.ReadSize)))
+}
+
+// taken is the memory that the neighbours keep.
+func taken(tables []neighbourTable) (bytes int64) {
+	for i := range tables {
+		bytes += min(tables[i].Memory.v, 1<<50)
+	}
+	return min(bytes, 1<<51)
+}
+
+// deletes decodes the [[delete]] tables.
+func (d *decoder) deletes(doc *document) []model.Delete {
+	var out []model.Delete
+	for i := range doc.Delete {
+		t := &doc.Delete[i]
+		if t.node == nil {
+			continue
+		}
+		if doc.Store.Kind != "pagecache" {
+			d.atKey(t.node, `goes with store.kind = "pagecache"`)
+		}
+		d.span(t.At, 0, durationMost+1)
+		x := model.Delete{Broker: int(t.Broker), At: t.At.v, Files: int(t.Files), Unlink: d.within(t.Unlink, sim.Hour).v, Journal: t.Journal}
+		if t.Unlink.node == nil {
+			x.Unlink = variate.Must(variate.ParseDist(unlinkDefault, variate.Duration))
+		}
+		if t.At.node != nil && doc.Duration.v > 0 && t.At.v >= doc.Duration.v {
+			d.note(t.At.node, "the delete at %s comes after the end of arrivals at %s", plain(t.At.v), plain(doc.Duration.v))
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // mechanisms refuses a profile whose stalls would be too many in a run.
