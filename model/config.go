@@ -138,6 +138,12 @@ const (
 	SyncMaster  = "SYNC_MASTER"
 )
 
+// Bounds of settings, wherever they come from.
+const (
+	ThreadsMost = 10_000             // of a pool: each lock that spins looks at all that wait
+	WaitMsMost  = 1000 * 3600 * 1000 // 1000 h, as the longest run
+)
+
 // Machine is what the broker runs on.
 type Machine struct {
 	Cores      int

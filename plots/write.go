@@ -2,11 +2,8 @@ package plots
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"image/png"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -69,46 +66,4 @@ func paint(f Figure, c draw.Canvas, in Input) error {
 	}
 	painters[f](c, &in)
 	return nil
-}
-
-// Write makes all figures in a folder, which it creates if need be, and returns
-// their paths in order. A file is replaced only by a complete one.
-func Write(dir string, in Input) (paths []string, err error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	for f := range figures {
-		for _, format := range []struct {
-			ext    string
-			render func(Figure, Input) ([]byte, error)
-		}{{".png", PNG}, {".svg", SVG}} {
-			data, err := format.render(f, in)
-			if err != nil {
-				return paths, err
-			}
-			path := filepath.Join(dir, f.String()+format.ext)
-			if err := replace(path, data); err != nil {
-				return paths, err
-			}
-			paths = append(paths, path)
-		}
-	}
-	return paths, nil
-}
-
-// replace writes a file beside path and renames it.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

@@ -281,7 +281,7 @@ func TestFixtureRewritten(t *testing.T) {
 func TestFixtureFromTheLogAlone(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "to")
 	o := small(t, "4.3.2")
-	sv, err := Recover(fixture, to, o)
+	sv, err := Recover(fixture, to, o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

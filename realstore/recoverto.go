@@ -14,8 +14,12 @@ import (
 // target must be empty or missing. Offsets stay what they are, so what follows
 // a bad record can't be kept: Salvage says how much that is.
 //
+// progress, which may be nil, is told now and then how far that is, in bytes: the
+// log is read, copied, and read again. An error of it ends Recover with that
+// error.
+//
 // Only Linux holds large stores: elsewhere the log is held in memory.
-func Recover(from, to string, o Options) (Salvage, error) {
+func Recover(from, to string, o Options, progress func(done, total int64) error) (Salvage, error) {
 	var sv Salvage
 	d, err := OpenDir(from)
 	if err != nil {
@@ -39,7 +43,8 @@ func Recover(from, to string, o Options) (Salvage, error) {
 		}
 		o.MappedFileSizeCommitLog = int(d.files[0].size)
 	}
-	if sv, err = d.salvage(); err != nil {
+	tell := d.steps(3, progress)
+	if sv, err = d.salvage(tell); err != nil {
 		return sv, err
 	}
 	log := filepath.Join(to, commitLogDir)
@@ -50,7 +55,8 @@ func Recover(from, to string, o Options) (Salvage, error) {
 		if f.base >= sv.End {
 			break
 		}
-		if err := copyFile(filepath.Join(log, fileName(f.base)), f.path, min(f.size, sv.End-f.base), f.size); err != nil {
+		copied := func(n int64) error { return tell(1, f.base+n) }
+		if err := copyFile(filepath.Join(log, fileName(f.base)), f.path, min(f.size, sv.End-f.base), f.size, copied); err != nil {
 			return sv, err
 		}
 	}
@@ -65,6 +71,7 @@ func Recover(from, to string, o Options) (Salvage, error) {
 	if err != nil {
 		return sv, err
 	}
+	s.redispatched = func(offset int64) error { return tell(2, offset) }
 	if err := s.open(); err != nil {
 		return sv, err
 	}
@@ -85,13 +92,25 @@ type Salvage struct {
 	Stop     Defect
 }
 
+// steps tells how far a work in several steps is, each of which goes through
+// the log: of one of them, from 0, the offset reached.
+func (d *Dir) steps(n int64, progress func(done, total int64) error) func(step, offset int64) error {
+	if progress == nil || len(d.files) == 0 {
+		return func(int64, int64) error { return nil }
+	}
+	first, last := d.files[0], d.files[len(d.files)-1]
+	size := last.base + last.size - first.base
+	return func(step, offset int64) error { return progress(step*size+offset-first.base, n*size) }
+}
+
 // salvage finds where the log must end, and how many sound messages follow.
-func (d *Dir) salvage() (Salvage, error) {
+func (d *Dir) salvage(tell func(step, offset int64) error) (Salvage, error) {
 	var sv Salvage
 	s := &logScanner{files: d.files, crc: true}
 	defer s.close()
 	stopped := false
-	err := s.run(ScanOptions{Resync: true}, func(offset int64, r *Record, defect Defect) error {
+	o := ScanOptions{Resync: true, Progress: func(offset int64) error { return tell(0, offset) }}
+	err := s.run(o, func(offset int64, r *Record, defect Defect) error {
 		switch {
 		case defect != Sound && !stopped:
 			stopped, sv.Stop, sv.End = true, defect, offset
@@ -112,7 +131,7 @@ func (d *Dir) salvage() (Salvage, error) {
 }
 
 // copyFile copies the first n bytes and leaves the rest of the file's size zero.
-func copyFile(to, from string, n, size int64) error {
+func copyFile(to, from string, n, size int64, tell func(copied int64) error) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -122,7 +141,17 @@ func copyFile(to, from string, n, size int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, io.LimitReader(in, n))
+	const atATime = 16 << 20
+	for done := int64(0); done < n && err == nil; {
+		var k int64
+		if k, err = io.CopyN(out, in, min(atATime, n-done)); err == nil {
+			done += k
+			err = tell(done)
+		}
+	}
+	if errors.Is(err, io.EOF) { // shortened since it was listed
+		err = nil
+	}
 	return errors.Join(err, out.Truncate(size), out.Sync(), out.Close())
 }
 
@@ -139,7 +168,7 @@ func copyConfig(from, to string) error {
 		if !e.file() || e.size > 64<<20 {
 			continue
 		}
-		if err := copyFile(filepath.Join(to, "config", e.name), filepath.Join(from, "config", e.name), e.size, e.size); err != nil {
+		if err := copyFile(filepath.Join(to, "config", e.name), filepath.Join(from, "config", e.name), e.size, e.size, func(int64) error { return nil }); err != nil {
 			return err
 		}
 	}

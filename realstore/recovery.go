@@ -448,7 +448,14 @@ var errQueueGap = errors.New("queue lacks entries")
 // before it: what the queue holds beyond them may be torn, and is written again.
 func (s *Store) redispatch(from, queuesFrom, end int64) error {
 	var r Record
+	told := from
 	for f := s.fileAt(from); f != nil && from < end; f = s.fileAt(from) {
+		if s.redispatched != nil && from-told >= aheadBytes {
+			if err := s.redispatched(from); err != nil {
+				return err
+			}
+			told = from
+		}
 		n, d := decode(f.m.data()[from-f.base:], &r, false)
 		if d != Sound {
 			if from < queuesFrom || s.recovery.Clean {

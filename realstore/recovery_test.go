@@ -186,7 +186,17 @@ func TestRecoverCutsAtTheFirstBadRecord(t *testing.T) {
 		before[f], _ = os.ReadFile(filepath.Join(from, f))
 	}
 	to := filepath.Join(t.TempDir(), "to")
-	sv, err := Recover(from, to, small(t, "4.3.2"))
+	var reached, of int64
+	sv, err := Recover(from, to, small(t, "4.3.2"), func(done, total int64) error {
+		if done < reached || done > total {
+			t.Errorf("%d of %d after %d", done, total, reached)
+		}
+		reached, of = done, total
+		return nil
+	})
+	if reached*3 < of {
+		t.Errorf("progress ended at %d of %d", reached, of)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,10 +211,10 @@ func TestRecoverCutsAtTheFirstBadRecord(t *testing.T) {
 	if rep := mustVerify(t, to); rep.Messages != sv.Messages || rep.Found > 0 {
 		t.Errorf("%s %v", rep.Summary(), rep.Faults)
 	}
-	if _, err := Recover(from, to, Options{}); !errors.Is(err, ErrForeign) {
+	if _, err := Recover(from, to, Options{}, nil); !errors.Is(err, ErrForeign) {
 		t.Errorf("into a directory that is not empty: %v", err)
 	}
-	if _, err := Recover(from, filepath.Join(from, "new"), Options{}); err == nil {
+	if _, err := Recover(from, filepath.Join(from, "new"), Options{}, nil); err == nil {
 		t.Error("recovered into the original")
 	}
 	if _, err := OpenDir(t.TempDir()); !errors.Is(err, ErrForeign) {

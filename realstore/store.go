@@ -72,26 +72,29 @@ type Store struct {
 	ck     *checkpointFile
 	idx    *index
 
-	flushMu     sync.Mutex // one flush of the log at a time
-	flushed     atomic.Int64
-	committed   atomic.Int64
-	physicTime  atomic.Int64 // store timestamp up to which the log is on disk
-	dispatched  atomic.Int64
-	logicsTime  atomic.Int64 // store timestamp up to which the queues are filled
-	failure     atomic.Pointer[error]
-	commitLast  int64
-	flushLast   int64
-	queuesLast  int64
-	group       groupCommit
-	encoders    sync.Pool
-	recovery    Recovery
-	aborting    bool     // Open made the abort file
-	flusher     *service // nil where a test drives the store
-	committer   *service
-	dispatcher  *service
-	housekeeper *service
-	idle        atomic.Bool // the dispatcher waits to be woken
-	seeded      seededBugs
+	flushMu    sync.Mutex // one flush of the log at a time
+	flushed    atomic.Int64
+	committed  atomic.Int64
+	physicTime atomic.Int64 // store timestamp up to which the log is on disk
+	dispatched atomic.Int64
+	logicsTime atomic.Int64 // store timestamp up to which the queues are filled
+	failure    atomic.Pointer[error]
+	commitLast int64
+	flushLast  int64
+	queuesLast int64
+	group      groupCommit
+	encoders   sync.Pool
+	recovery   Recovery
+	// redispatched, where set, is told now and then where recovery is, and ends it
+	// by an error.
+	redispatched func(offset int64) error
+	aborting     bool     // Open made the abort file
+	flusher      *service // nil where a test drives the store
+	committer    *service
+	dispatcher   *service
+	housekeeper  *service
+	idle         atomic.Bool // the dispatcher waits to be woken
+	seeded       seededBugs
 }
 
 // Open opens the store in a directory, makes one in an empty or missing one,

@@ -33,9 +33,9 @@ type brokerKey struct {
 }
 
 const (
-	waitMsMost   = 1000 * 3600 * 1000 // 1000 h, as the longest run
-	threadsMost  = 10_000             // each lock that spins looks at all that wait
-	unknownMost  = 100                // unknown keys of a broker.conf that are named one by one
+	waitMsMost   = model.WaitMsMost
+	threadsMost  = model.ThreadsMost
+	unknownMost  = 100 // unknown keys of a broker.conf that are named one by one
 	capacityMost = math.MaxInt32
 	poolMost     = 10_000
 )

@@ -17,6 +17,7 @@ import (
 	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
+	"brokersim/model/recording/atomicfile"
 	"brokersim/plots/numeral"
 	"brokersim/realstore/calibrate"
 	"brokersim/realstore/probe"
@@ -126,7 +127,7 @@ func (c *calibration) tell(w io.Writer, r *calibrate.Result) error {
 		_, err := w.Write(text)
 		return err
 	}
-	if err := output.WriteFile(c.to, text); err != nil {
+	if err := atomicfile.WriteFile(c.to, text); err != nil {
 		return err
 	}
 	if c.json {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"brokersim/cmd/brokersim/internal/output"
 	"brokersim/cmd/brokersim/internal/ui"
+	"brokersim/model/recording/atomicfile"
 	"brokersim/scenarios"
 )
 
@@ -46,7 +46,7 @@ from. A file that is there is left alone.`,
 
 // create writes a file that must not be there yet.
 func create(path string, data []byte) error {
-	err := output.WriteNew(path, data)
+	err := atomicfile.WriteNew(path, data)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return badInput(fmt.Errorf("init: %s is there already", path))

@@ -20,7 +20,7 @@ func TestArrows(t *testing.T) {
 		layer  int
 	}{
 		{"sim/experiment", 1}, {"sim/stat", 1}, {"sim/variate", 1}, {"sim/analytic", 2}, {"sim", 0},
-		{"model/", 4}, {"model", 3},
+		{"model/recording/atomicfile", 0}, {"model/", 4}, {"model", 3},
 		{"realstore/probe", 5}, {"realstore/validate", 7}, {"realstore/", 6}, {"realstore", 0},
 		{"scenarios", 5}, {"plots/", 4}, {"plots", 5}, {"cmd/brokersim/", 7}, {"cmd/brokersim", 8},
 	}

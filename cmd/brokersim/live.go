@@ -107,16 +107,19 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	folders, err := l.claimRecords()
-	if err != nil {
-		return outputError("--record", err)
-	}
+	var folders []*output.Folder
 	j := &job{
 		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
 		config:   &sc.Config,
 		expects:  sc.Expects,
 		warnings: slices.Concat(sc.Warnings, live.Warnings(&sc.Config, l.syncFlush)),
 		repeat:   l.repeat(sc.Config.Seed, l.command(args[0])...),
+	}
+	j.claim = func() (err error) {
+		if folders, err = l.claimRecords(); err != nil {
+			return outputError("--record", err)
+		}
+		return nil
 	}
 	var records []*live.Record
 	var late live.Punctuality

@@ -33,9 +33,10 @@ type job struct {
 	config   *model.Config
 	expects  []scenarios.Expect
 	warnings []string
-	inputs   []string // files that were read, which nothing may replace
-	folder   string   // the default folder; "": that of the scenario's name
-	repeat   string   // the command line that repeats it
+	inputs   []string     // files that were read, which nothing may replace
+	folder   string       // the default folder; "": that of the scenario's name
+	repeat   string       // the command line that repeats it
+	claim    func() error // nil: none; makes what else is written to, once all outputs are known to be possible
 	simulate func(ctx context.Context, watch model.Observer, progress func(now sim.Time, done int)) (*model.Study, error)
 	extend   func(*model.Result) any // nil: the JSON is the result's alone
 	tell     func(io.Writer, ui.Style, summary.Input) error
@@ -75,6 +76,14 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	}
 	if requests != nil {
 		watch = append(watch, model.Observer{Attempt: requests.Write})
+	}
+	if j.claim != nil {
+		if err := j.claim(); err != nil {
+			if requests != nil {
+				requests.Abandon()
+			}
+			return err
+		}
 	}
 
 	report, progress := s.progress(cmd, j.config.Duration)

@@ -17,6 +17,7 @@ import (
 
 func newStoreRecover() *cobra.Command {
 	var to, release string
+	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "recover DIR --to DIR2",
 		Short: "Copy what is sound of a store into another folder",
@@ -33,6 +34,7 @@ many sound ones that are, and dump still prints them.`,
 	f.SortFlags = false
 	f.StringVar(&to, "to", "", "`DIR2` for the copy")
 	f.StringVar(&release, "release", realstore.DefaultRelease, "RocketMQ's `RELEASE` whose index and checkpoint are made")
+	f.BoolVar(&quiet, "quiet", false, "no progress on stderr; errors are still told")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		if to == "" {
 			return usageError(cmd, errors.New("store recover: want --to DIR2"))
@@ -45,24 +47,19 @@ many sound ones that are, and dump still prints them.`,
 		if err := apart(args[0], to); err != nil {
 			return badInput(err)
 		}
-		type outcome struct {
-			salvage realstore.Salvage
-			err     error
-		}
-		done := make(chan outcome, 1)
-		go func() {
-			sv, err := realstore.Recover(args[0], to, o)
-			done <- outcome{sv, err}
-		}()
-		select {
-		case <-cmd.Context().Done():
+		ctx, progress := cmd.Context(), newStoreProgress(cmd, quiet)
+		salvage, err := realstore.Recover(args[0], to, o, func(done, total int64) error {
+			progress.Set(done, total)
+			return ctx.Err()
+		})
+		progress.Done()
+		switch {
+		case err != nil && errors.Is(err, ctx.Err()):
 			return &exitError{exitInterrupted, fmt.Errorf("interrupted: %s is incomplete, remove it", to)}
-		case got := <-done:
-			if got.err != nil {
-				return storeError(got.err)
-			}
-			return tellSalvage(cmd.OutOrStdout(), got.salvage, to)
+		case err != nil:
+			return storeError(err)
 		}
+		return tellSalvage(cmd.OutOrStdout(), salvage, to)
 	})
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -152,10 +153,14 @@ func (v *validation) check(cmd *cobra.Command) (chosen []validate.Scenario, err 
 	case third && v.dir == "" && (v.calibrate || cmd.Flags().Changed("rungs") || len(v.scenarios) > 0):
 		faults = append(faults, errors.New("rung 3 wants --dir DIR for the stores"))
 	case third && v.dir != "":
-		if info, err := os.Stat(v.dir); err != nil {
+		dir := v.dir
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			dir = filepath.Dir(filepath.Clean(dir)) // it is made if only it is missing
+		}
+		if info, err := os.Stat(dir); err != nil {
 			faults = append(faults, fmt.Errorf("--dir: %w", err))
 		} else if !info.IsDir() {
-			faults = append(faults, fmt.Errorf("--dir: %s is a file", v.dir))
+			faults = append(faults, fmt.Errorf("--dir: %s is a file", dir))
 		}
 	}
 	if faults != nil {
@@ -202,6 +207,11 @@ func (v *validation) machine(cmd *cobra.Command, report *validate.Report, chosen
 	case runtime.GOOS != "linux":
 		report.Add(validate.Rung{Number: 3, Title: title, Skipped: "a live run needs Linux"})
 		return nil
+	}
+	if err := os.Mkdir(v.dir, 0o777); err == nil {
+		defer os.Remove(v.dir) // as it was, unless something is left in it
+	} else if !errors.Is(err, fs.ErrExist) {
+		return inputError(fmt.Errorf("--dir: %w", err))
 	}
 	ctx := cmd.Context()
 	say := func(ns int64) string { return time.Duration(ns).Round(time.Second).String() }

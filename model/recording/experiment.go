@@ -123,10 +123,10 @@ func (e *Experiment) settings(f *file) error {
 		return settingsFault("rocketmq_version: %v", err)
 	}
 	b := brokerSettings{given: f.Broker}
-	b.whole("sendMessageThreadPoolNums", 1, threadsMax, func(n int64) { s.SendMessageThreadPoolNums = int(n) })
+	b.whole("sendMessageThreadPoolNums", 1, model.ThreadsMost, func(n int64) { s.SendMessageThreadPoolNums = int(n) })
 	b.whole("sendThreadPoolQueueCapacity", 1, math.MaxInt32, func(n int64) { s.SendThreadPoolQueueCapacity = n })
-	b.whole("osPageCacheBusyTimeOutMills", 0, waitMsMax, func(n int64) { s.OsPageCacheBusyTimeOutMills = n })
-	b.whole("waitTimeMillsInSendQueue", 0, waitMsMax, func(n int64) { s.WaitTimeMillsInSendQueue = n })
+	b.whole("osPageCacheBusyTimeOutMills", 0, model.WaitMsMost, func(n int64) { s.OsPageCacheBusyTimeOutMills = n })
+	b.whole("waitTimeMillsInSendQueue", 0, model.WaitMsMost, func(n int64) { s.WaitTimeMillsInSendQueue = n })
 	b.boolean("useReentrantLockWhenPutMessage", func(is bool) { s.UseReentrantLockWhenPutMessage = is })
 	b.boolean("brokerFastFailureEnable", func(is bool) { s.BrokerFastFailureEnable = is })
 	b.boolean("transientStorePoolEnable", func(is bool) { s.TransientStorePoolEnable = is })
@@ -147,12 +147,6 @@ func (e *Experiment) settings(f *file) error {
 	e.Config.Broker = s
 	return errors.Join(b.faults...)
 }
-
-// Bounds of settings, those of a scenario's.
-const (
-	threadsMax = 100_000
-	waitMsMax  = timeMax / int64(sim.Millisecond)
-)
 
 // brokerSettings reads the broker's settings key by key.
 type brokerSettings struct {
@@ -306,8 +300,8 @@ func (e *Experiment) stalls(dir fs.FS, f *file) error {
 	var faults []error
 	asked := func(key string, where model.StallWhere, list [][]float64) {
 		for i, s := range list {
-			if len(s) != 2 || !(s[0] >= 0 && s[0] <= float64(waitMsMax) && s[1] > 0 && s[1] <= float64(waitMsMax)) {
-				faults = append(faults, settingsFault("%s[%d]: want [start ms, length ms], each up to %d, got %s", key, i, waitMsMax, shown(s)))
+			if len(s) != 2 || !(s[0] >= 0 && s[0] <= float64(model.WaitMsMost) && s[1] > 0 && s[1] <= float64(model.WaitMsMost)) {
+				faults = append(faults, settingsFault("%s[%d]: want [start ms, length ms], each up to %d, got %s", key, i, model.WaitMsMost, shown(s)))
 				continue
 			}
 			from := sim.Time(math.Round(float64(s[0] * 1e6)))

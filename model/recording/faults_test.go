@@ -42,7 +42,7 @@ func TestSettingsFaults(t *testing.T) {
 		{"a word for a boolean", `{"broker": {"brokerFastFailureEnable": "yes"}}`, `experiment.json: broker.brokerFastFailureEnable: want true or false, got "yes"`},
 		{"an unknown word", `{"broker": {"flushDiskType": "SYNC"}}`, `experiment.json: broker.flushDiskType: want one of ASYNC_FLUSH, SYNC_FLUSH, got "SYNC"`},
 		{"out of bounds", `{"broker": {"waitTimeMillsInSendQueue": 3600000001, "sendMessageThreadPoolNums": 0}}`,
-			"experiment.json: broker.sendMessageThreadPoolNums: want a whole number from 1 to 100000, got 0\n" +
+			"experiment.json: broker.sendMessageThreadPoolNums: want a whole number from 1 to 10000, got 0\n" +
 				"experiment.json: broker.waitTimeMillsInSendQueue: want a whole number from 0 to 3600000000, got 3600000001"},
 		{"an object for a number", `{"broker": {"waitTimeMillsInSendQueue": {"ms": 5}}}`,
 			`experiment.json: broker.waitTimeMillsInSendQueue: want a whole number from 0 to 3600000000, got {"ms":5}`},

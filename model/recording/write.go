@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"brokersim/model"
+	"brokersim/model/recording/atomicfile"
 	"brokersim/sim"
 )
 
@@ -43,22 +43,17 @@ func Write(dir string, r *Run) error {
 	)
 }
 
-// writeFile writes beside the file and renames: what was there stays until the
-// new file is complete.
 func writeFile(dir, name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(dir, ".brokersim-*.part")
+	f, err := atomicfile.Create(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	err = cmp.Or(write(w), w.Flush(), f.Chmod(0o644))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	if err := cmp.Or(write(w), w.Flush()); err != nil {
+		f.Abandon()
+		return err
 	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return f.Commit()
 }
 
 func gzipped(write func(io.Writer) error) func(io.Writer) error {

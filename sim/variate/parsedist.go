@@ -262,16 +262,18 @@ func percentText(name string) (percent float64, ok bool) {
 }
 
 func (f *faults) weibull(call *node, unit Unit) Dist {
-	p := f.parameters(call, "scale", "shape")
-	scale, shape := p.quantity("scale", unit), p.number("shape")
-	d, err := NewWeibull(unit, scale, shape)
-	return built(p, d, err)
+	return quantityAndNumber(f, call, unit, "scale", "shape", NewWeibull)
 }
 
 func (f *faults) gamma(call *node, unit Unit) Dist {
-	p := f.parameters(call, "mean", "shape")
-	mean, shape := p.quantity("mean", unit), p.number("shape")
-	d, err := NewGamma(unit, mean, shape)
+	return quantityAndNumber(f, call, unit, "mean", "shape", NewGamma)
+}
+
+// quantityAndNumber reads a family that has these two parameters.
+func quantityAndNumber[D Dist](f *faults, call *node, unit Unit, quantity, number string, of func(Unit, float64, float64) (D, error)) Dist {
+	p := f.parameters(call, quantity, number)
+	x, n := p.quantity(quantity, unit), p.number(number)
+	d, err := of(unit, x, n)
 	return built(p, d, err)
 }
 
@@ -290,10 +292,7 @@ func (f *faults) erlang(call *node, unit Unit) Dist {
 }
 
 func (f *faults) pareto(call *node, unit Unit) Dist {
-	p := f.parameters(call, "min", "alpha")
-	least, alpha := p.quantity("min", unit), p.number("alpha")
-	d, err := NewPareto(unit, least, alpha)
-	return built(p, d, err)
+	return quantityAndNumber(f, call, unit, "min", "alpha", NewPareto)
 }
 
 func (f *faults) gpd(call *node, unit Unit) Dist {

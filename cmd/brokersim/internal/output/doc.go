@@ -5,7 +5,6 @@
 // broker's recording has the same header, so that nothing in it tells whose it
 // is.
 //
-// Every file is written beside its place and renamed when it is complete: a
-// reader finds the old content or the new, a run that fails leaves the old, and
-// of two runs at a time one's is there whole.
+// Every file is written beside its place and renamed when it is complete (see
+// atomicfile).
 package output

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"brokersim/model/recording/atomicfile"
 )
 
 // ErrNotOurs is returned when what is to be written would mix with or replace
@@ -103,7 +105,7 @@ func (f *Folder) Write(name string, data []byte) error {
 	if err := f.use(); err != nil {
 		return err
 	}
-	return WriteFile(f.Path(name), data)
+	return atomicfile.WriteFile(f.Path(name), data)
 }
 
 // use says that the folder is to stay. A run that claimed it first may have

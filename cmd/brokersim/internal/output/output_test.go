@@ -188,24 +188,6 @@ func TestWritersAtATime(t *testing.T) {
 	}
 }
 
-func TestWriteNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "new")
-	check(t, WriteNew(path, []byte("first")))
-	if err := WriteNew(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("error: got %v, want %v", err, fs.ErrExist)
-	}
-	f, err := Create(path)
-	check(t, err)
-	if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("made meanwhile: error %v, want %v", err, fs.ErrExist)
-	}
-	entries, err := os.ReadDir(filepath.Dir(path))
-	check(t, err)
-	if got, err := os.ReadFile(path); err != nil || string(got) != "first" || len(entries) != 1 {
-		t.Errorf("got %q, %v, %d files", got, err, len(entries))
-	}
-}
-
 // The same bytes each time, and only requests are replaced.
 func TestRequestsGzipped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sends.csv.gz")

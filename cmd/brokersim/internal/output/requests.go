@@ -12,14 +12,15 @@ import (
 	"strings"
 
 	"brokersim/model"
+	"brokersim/model/recording/atomicfile"
 )
 
 // Requests is a requests CSV that is being written.
 type Requests struct {
 	*model.RequestsWriter
 	Rows int64
-	zip  *gzip.Writer // nil: plain
-	file *File        // nil: not ours to close
+	zip  *gzip.Writer     // nil: plain
+	file *atomicfile.File // nil: not ours to close
 }
 
 // IsStdout reports whether a path means standard output.
@@ -75,7 +76,7 @@ func CreateRequests(path string, stdout io.Writer, failed func()) (*Requests, er
 	if IsStdout(path) {
 		return &Requests{RequestsWriter: model.NewRequestsWriter(&watched{stdout, failed})}, nil
 	}
-	file, err := Create(path)
+	file, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,7 @@
-package output
+// Package atomicfile writes files beside their place and renames them when they
+// are complete: a reader finds the old content or the new, a writer that fails
+// leaves the old, and of two writers at a time one's is there whole.
+package atomicfile
 
 import (
 	"errors"
