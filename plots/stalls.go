@@ -17,7 +17,7 @@ import (
 
 func bandColor(w model.StallWhere) color.Color {
 	switch w {
-	case model.StallAppend:
+	case model.StallAppend, model.StallFlush, model.StallNetwork, model.StallReplica:
 		return bandAppend
 	case model.StallSweep, model.StallCPU:
 		return bandSweep
@@ -43,7 +43,7 @@ func bands(stalls []model.StallRecord, labels bool) layer {
 		x := func(t sim.Time) vg.Length {
 			return min(max(c.X(p.X.Norm(t.Seconds())), c.Min.X), c.Max.X)
 		}
-		for where := model.StallAppend; where <= model.StallCPU; where++ {
+		for where := model.StallAppend; where <= model.StallReplica; where++ {
 			var path vg.Path
 			end := c.Min.X - 1
 			for _, s := range stalls {
@@ -93,6 +93,8 @@ func stallWord(w model.StallWhere) string {
 		return "freeze "
 	case model.StallGC, model.StallSteal, model.StallCPU:
 		return w.String() + " "
+	case model.StallFlush, model.StallNetwork, model.StallReplica:
+		return w.String() + " stall "
 	default:
 		return "stall "
 	}
@@ -105,6 +107,9 @@ func stallEntries(stalls []model.StallRecord) (legend []entry) {
 		label string
 	}{
 		{model.StallAppend, "append stall"},
+		{model.StallFlush, "flush stall"},
+		{model.StallNetwork, "stall of the way to a slave"},
+		{model.StallReplica, "slave stall"},
 		{model.StallSweep, "sweep stall"},
 		{model.StallCPU, "cores busy"},
 		{model.StallProcess, "freeze"},

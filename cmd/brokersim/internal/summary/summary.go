@@ -727,6 +727,10 @@ func stallBegins(st stall) string {
 		return "sweep stall begins: no queue is swept"
 	case model.StallCPU:
 		return "busy spell begins: tasks of others keep cores"
+	case model.StallFlush:
+		return "flush stall begins: no SYNC_FLUSH send is answered"
+	case model.StallNetwork, model.StallReplica:
+		return stallNoun(st.Where) + " begins: a slave acknowledges nothing"
 	default:
 		return stallNoun(st.Where) + " begins: the whole process stands still"
 	}

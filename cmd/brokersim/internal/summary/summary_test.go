@@ -322,3 +322,18 @@ func TestNarrowStory(t *testing.T) {
 		}
 	}
 }
+
+// Whatever can stall has its place in a story, and a line.
+func TestEveryStallIsTold(t *testing.T) {
+	for _, name := range model.StallWheres() {
+		where, _ := model.ParseStallWhere(name)
+		var s Story
+		s.stall(model.StallRecord{Where: where, To: sim.Second})
+		if s.stalls.count[where] != 1 {
+			t.Errorf("%s: got %d stalls, want 1", name, s.stalls.count[where])
+		}
+		if got := stallBegins(stall{StallRecord: model.StallRecord{Where: where}}); !strings.Contains(got, "begins") || strings.Contains(got, "process") && !where.Freezes() {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
