@@ -14,7 +14,8 @@ type queueRef struct{ broker, id int32 }
 const none = -1
 
 // publishInfo is TopicPublishInfo: the queues of a topic, broker by broker,
-// and for each thread that sends where it is in the round (facts §9.4).
+// and for each thread that sends where it is in the round (facts §9.4). A search
+// for a queue that fits moves the round on by one, wherever it ends.
 type publishInfo struct {
 	queues []queueRef
 	which  []uint32 // sendWhichQueue: one for each caller
