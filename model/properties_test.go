@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -137,20 +139,32 @@ func anyClient(t *rapid.T, p *model.Producer) {
 // TestAnyRun: whatever is simulated, the books hold, what happened to a send
 // happened in order, the queue is first in, first out, what was rejected was
 // never stored, and a second run is the same to the byte.
-func TestAnyRun(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cfg := anyConfig(t)
-		c := follow(t, cfg)
-		again := follow(t, cfg)
-		if c.fingerprint != again.fingerprint || !slices.Equal(c.rows, again.rows) {
-			t.Fatal("two runs differ")
+func TestAnyRun(t *testing.T) { rapid.Check(t, checkAnyRun) }
+
+// FuzzAnyRun is TestAnyRun, led by the coverage.
+func FuzzAnyRun(f *testing.F) {
+	for i := range uint64(8) { // as many random draws as a configuration takes
+		var draws []byte
+		for s := rand.NewPCG(i, 0); len(draws) < 1<<12; {
+			draws = binary.LittleEndian.AppendUint64(draws, s.Uint64())
 		}
-		if a, b := asJSON(t, c.result), asJSON(t, again.result); !bytes.Equal(a, b) {
-			t.Fatalf("two results differ:\n%s\n%s", a, b)
-		}
-		checkRows(t, &cfg, c)
-		checkCounts(t, &cfg, c)
-	})
+		f.Add(draws)
+	}
+	f.Fuzz(rapid.MakeFuzz(checkAnyRun))
+}
+
+func checkAnyRun(t *rapid.T) {
+	cfg := anyConfig(t)
+	c := follow(t, cfg)
+	again := follow(t, cfg)
+	if c.fingerprint != again.fingerprint || !slices.Equal(c.rows, again.rows) {
+		t.Fatal("two runs differ")
+	}
+	if a, b := asJSON(t, c.result), asJSON(t, again.result); !bytes.Equal(a, b) {
+		t.Fatalf("two results differ:\n%s\n%s", a, b)
+	}
+	checkRows(t, &cfg, c)
+	checkCounts(t, &cfg, c)
 }
 
 func asJSON(t interface{ Fatal(...any) }, v any) []byte {
