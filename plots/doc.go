@@ -11,15 +11,17 @@
 //   - queue length and lock holds are kept per time bin (least, greatest and
 //     last length; the longest hold, exactly), bins doubling in width when a run
 //     outlasts them;
+//   - what sends waited for is summed up by cause in bins of some 3 pixels;
 //   - around the first incident the same is kept once more at 1 ms, so that it
 //     can be shown from near in a run of any length.
 //
-// [Write] makes four figures from an [Input]:
+// [Write] makes five figures from an [Input]:
 //
 //	incident-timeline  each send by its sojourn time, stalls, limit, sweeps
 //	queue-lock         queue length and lock-held time on one time axis
 //	latency-spectrum   percentiles of latency and waiting time
 //	rejected           period in queue and size of queue of each swept send
+//	waiting-causes     what sends waited for in the send queue, over time
 //
 // Times are virtual: seconds on time axes, milliseconds for durations. The same
 // input gives the same bytes on the same architecture: nothing depends on a

@@ -52,8 +52,18 @@ func (f fake) run(obs model.Observer) {
 			reported++
 		}
 	}
+	leave := func(a *model.Attempt, now sim.Time, swept bool, cause model.Cause) {
+		w := model.Wait{Seq: a.Seq, From: a.Arrive, To: now, Swept: swept}
+		w.By[cause] = now - a.Arrive
+		if swept { // say, a tenth for the sweeper
+			w.By[model.CauseSweep] = w.By[cause] / 10
+			w.By[cause] -= w.By[model.CauseSweep]
+		}
+		obs.Waited(&w)
+	}
 	start := func(now sim.Time) {
 		serving, queue = queue[0], queue[1:]
+		leave(serving, now, false, model.CauseBacklog)
 		obs.Queue(now, len(queue))
 		lockFrom = now
 		freed = now + f.service/2 + sim.Time(rng.Int64N(int64(f.service)))
@@ -108,6 +118,7 @@ func (f fake) run(obs model.Observer) {
 				a := queue[0]
 				queue = queue[1:]
 				obs.Queue(now, len(queue))
+				leave(a, now, true, model.CauseAppendStall)
 				a.Clean, a.Sweep = now, sweeps
 				a.PeriodMs, a.Qsize = int64((now-a.Arrive)/sim.Millisecond), int64(len(queue))
 				if busy {

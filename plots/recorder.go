@@ -40,6 +40,7 @@ type Recorder struct {
 	unplaced int64 // sends without a time of sending or of answer
 
 	whole *view
+	waits waits
 	focus *view // from near, around the first incident; nil if none
 
 	rejected []reject
@@ -93,6 +94,7 @@ func NewRecorder(duration sim.Time) *Recorder {
 	return &Recorder{
 		duration:    duration,
 		whole:       newView(0, (duration+duration/20)/binCount+1), // a run drains past its duration
+		waits:       waits{width: (duration+duration/20)/waitBins + 1, bins: make([]waitBin, waitBins)},
 		recent:      make([]recentBin, recentBins),
 		recentSends: make([]sample, 0, 1024),
 	}
@@ -101,7 +103,7 @@ func NewRecorder(duration sim.Time) *Recorder {
 // Observer returns the callbacks that feed r.
 func (r *Recorder) Observer() model.Observer {
 	return model.Observer{
-		Attempt: r.attempt, Sweep: r.sweep, Stall: r.stall, Queue: r.queue, Lock: r.lock,
+		Attempt: r.attempt, Sweep: r.sweep, Stall: r.stall, Waited: r.waits.add, Queue: r.queue, Lock: r.lock,
 		AllSweeps: r.duration <= allSweepsUpTo,
 	}
 }

@@ -206,3 +206,42 @@ func BenchmarkRecorder(b *testing.B) {
 	}
 	b.ReportAllocs()
 }
+
+// What sends waited for is all there, however long the run becomes.
+func TestWaitsKept(t *testing.T) {
+	r := NewRecorder(sim.Second)
+	told := r.Observer().Waited
+	const count = 1000
+	for i := range sim.Time(count) {
+		w := model.Wait{From: i * sim.Second, To: (i + 1) * sim.Second, Swept: i%4 == 0}
+		w.By[model.CauseFlush] = sim.Second
+		told(&w)
+	}
+	var swept, taken float64
+	for i := range r.waits.bins {
+		swept += r.waits.bins[i].swept[model.CauseFlush]
+		taken += r.waits.bins[i].taken[model.CauseFlush]
+	}
+	if swept != count/4*1e9 || taken != count*3/4*1e9 {
+		t.Errorf("swept sends waited %v ns, taken ones %v, want %v and %v", swept, taken, count/4*1e9, count*3/4*1e9)
+	}
+	if r.waits.width < count*sim.Second/waitBins {
+		t.Errorf("bins of %v", r.waits.width)
+	}
+}
+
+// Every cause that a send can wait for looks different from the others, but the
+// ways to stand still.
+func TestCauseStyles(t *testing.T) {
+	seen := map[any]model.Cause{}
+	for _, c := range model.CauseList() {
+		if c.Of() == model.CausePool || c.Of() == model.CauseSteal { // nobody waits for it; as a freeze
+			continue
+		}
+		col, name := causeStyle(c)
+		if other, ok := seen[col]; ok || name == "" {
+			t.Errorf("%v %q looks like %v", c, name, other)
+		}
+		seen[col] = c
+	}
+}

@@ -19,14 +19,15 @@ const (
 	QueueLock
 	LatencySpectrum
 	Rejected
+	WaitingCauses
 	figures
 )
 
 func (f Figure) String() string {
-	return [...]string{"incident-timeline", "queue-lock", "latency-spectrum", "rejected"}[f]
+	return [...]string{"incident-timeline", "queue-lock", "latency-spectrum", "rejected", "waiting-causes"}[f]
 }
 
-var painters = [figures]func(draw.Canvas, *Input){timeline, queueLock, spectrum, sweptSends}
+var painters = [figures]func(draw.Canvas, *Input){timeline, queueLock, spectrum, sweptSends, waitingCauses}
 
 // PNG returns a figure as an image of 1200 x 700 px.
 func PNG(f Figure, in Input) ([]byte, error) {

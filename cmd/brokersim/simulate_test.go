@@ -159,7 +159,7 @@ func TestInterruptedDrawing(t *testing.T) {
 	in := plots.Input{Recorder: plots.NewRecorder(sim.Second), Duration: sim.Second}
 	w := &written{cmd: cmd}
 	w.figures(folder, false, in)
-	if len(w.failures) > 0 || len(w.paths) != 1 || !strings.HasSuffix(w.paths[0], "{incident-timeline,queue-lock,latency-spectrum,rejected}.{png,svg}") {
+	if len(w.failures) > 0 || len(w.paths) != 1 || !strings.HasSuffix(w.paths[0], "{incident-timeline,queue-lock,latency-spectrum,rejected,waiting-causes}.{png,svg}") {
 		t.Fatalf("drawn %q, failures %v", w.paths, w.failures)
 	}
 	cancel()

@@ -105,7 +105,7 @@ var formats = []struct {
 // away that are not drawn anew. An interrupt ends the drawing.
 func (w *written) figures(folder *output.Folder, none bool, in plots.Input) {
 	var drawn []string
-	for f := plots.IncidentTimeline; f <= plots.Rejected; f++ {
+	for f := plots.IncidentTimeline; f <= plots.WaitingCauses; f++ {
 		whole := !none
 		for _, format := range formats {
 			name := f.String() + format.ext
