@@ -389,6 +389,9 @@ func (c *Config) checkAfterPut(bad func(format string, args ...any), within func
 	within("slaveTimeout", int64(b.SlaveTimeout), 0, math.MaxInt32)
 	within("putMessageFutureThreadPoolNums", int64(b.PutMessageFutureThreadPoolNums), 1, math.MaxInt32)
 	within("putThreadPoolQueueCapacity", b.PutThreadPoolQueueCapacity, 1, math.MaxInt32)
+	if c.Measured != nil && !c.Recorded {
+		bad("measured times are those of recorded arrivals")
+	}
 	within("slaves", int64(c.Replica.Slaves), 0, slavesMax)
 	within("bandwidth to a slave", c.Replica.Bandwidth, 0, math.MaxInt64)
 	if b.BrokerRole == SyncMaster {

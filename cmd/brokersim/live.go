@@ -93,7 +93,7 @@ of its own in it.`,
 	f.Var(&l.runs, "runs", "runs, one after the other, each with draws of its own")
 	f.StringVar(&l.record, "record", "", "`DIR` for the run as an experiment")
 	f.Var(&l.fileSize, "file-size", fmt.Sprintf("size of a commit log's file (default %d MiB)", live.DefaultFileSize>>20))
-	f.BoolVar(&l.syncFlush, "sync-flush", false, "flushDiskType=SYNC_FLUSH: each send waits for the disk")
+	f.BoolVar(&l.syncFlush, "sync-flush", false, "broker.flushDiskType=SYNC_FLUSH: each send waits for the disk")
 	l.flags(cmd)
 	cmd.RunE = action(l.run)
 	return cmd
@@ -107,12 +107,15 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if l.syncFlush {
+		sc.Config.Broker.FlushDiskType = model.SyncFlush
+	}
 	var folders []*output.Folder
 	j := &job{
 		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
 		config:   &sc.Config,
 		expects:  sc.Expects,
-		warnings: slices.Concat(sc.Warnings, live.Warnings(&sc.Config, l.syncFlush)),
+		warnings: slices.Concat(sc.Warnings, live.Warnings(&sc.Config)),
 		repeat:   l.repeat(sc.Config.Seed, l.command(args[0])...),
 	}
 	j.claim = func() (err error) {
@@ -132,7 +135,7 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 		for i, rec := range records {
 			late.Add(rec)
 			if folders != nil {
-				err = errors.Join(err, rec.Write(folders[i].Path(""), &sc.Config, i, l.syncFlush))
+				err = errors.Join(err, rec.Write(folders[i].Path(""), &sc.Config, i))
 			}
 		}
 		abandon(folders[min(len(records), len(folders)):])
@@ -277,6 +280,7 @@ const brokerCommand = "live-broker"
 // output are live.Run's.
 func newLiveBroker() *cobra.Command {
 	var o live.Options
+	var syncFlush bool
 	var seed uint64
 	var hash string
 	var sets []string
@@ -284,7 +288,7 @@ func newLiveBroker() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "dir", "", "")
 	f.Int64Var(&o.FileSize, "file-size", 0, "")
-	f.BoolVar(&o.SyncFlush, "sync-flush", false, "")
+	f.BoolVar(&syncFlush, "sync-flush", false, "")
 	f.IntVar(&o.Replication, "replication", 0, "")
 	f.Uint64Var(&seed, "seed", 0, "")
 	f.StringVar(&hash, "hash", "", "")
@@ -298,6 +302,9 @@ func newLiveBroker() *cobra.Command {
 			return badInput(fmt.Errorf("%s: it has changed since the run was begun", args[0]))
 		}
 		sc.Config.Seed = seed
+		if syncFlush {
+			sc.Config.Broker.FlushDiskType = model.SyncFlush
+		}
 		return live.Serve(&sc.Config, o, control(cmd), cmd.OutOrStdout())
 	})
 	return cmd

@@ -41,10 +41,20 @@ recorded is replayed, to the first producer's settings.
 
 --from reads a folder with experiment.json, requests.csv.gz, stalls.csv and
 sweeps.csv.gz, and takes broker, stalls and delays from it; SCENARIO then gives
-costs and cores.`,
+costs and cores.
+
+--flush recorded has each append take what it took in the recording (app0_ns to
+app1_ns) instead of a draw, and with SYNC_FLUSH each wait for the flush (unlock_ns to
+done_ns); where it was rejected there, what the one before took. Stalls of appends
+are in these times. --cpu recorded likewise has the send thread take what it took
+beside the store: its wake-up when it was idle (enq_ns to deq_ns), its way to the
+put lock (deq_ns to lockreq_ns) and, without SYNC_FLUSH, to the answer (unlock_ns to
+done_ns). Who waits how long in the queue and what becomes of it is simulated all the
+same.`,
 		Example: `  brokersim run stall-500ms --requests sends.csv
   brokersim replay --arrivals sends.csv stall-500ms
-  brokersim replay --from model/recording/testdata/E7 --json`,
+  brokersim replay --from model/recording/testdata/E7 --json
+  brokersim replay --from model/recording/testdata/E19 --flush recorded`,
 		Args:              operands("one SCENARIO", 0, 1),
 		ValidArgsFunction: cobra.FixedCompletions(scenarios.Names(), cobra.ShellCompDirectiveDefault),
 	}
@@ -52,14 +62,33 @@ costs and cores.`,
 	f.StringVar(&r.arrivals, "arrivals", "", "recorded arrivals: `FILE`.csv or FILE.csv.gz")
 	f.StringVar(&r.stalls, "stalls", "", "recorded stalls: `FILE`.csv")
 	f.StringVar(&r.from, "from", "", "`DIR` of a recorded experiment")
+	f.Var(&r.flush, "flush", "what appends and flushes take: `drawn|recorded`")
+	f.Var(&r.cpu, "cpu", "what the send thread takes beside: `drawn|recorded`")
 	r.flags(cmd)
 	cmd.RunE = action(r.run)
 	return cmd
 }
 
+// recordedTimes is a flag that says whether times are drawn or as recorded.
+type recordedTimes bool
+
+func (r *recordedTimes) String() string {
+	return map[bool]string{false: "drawn", true: "recorded"}[bool(*r)]
+}
+func (r *recordedTimes) Type() string { return "drawn|recorded" }
+
+func (r *recordedTimes) Set(text string) error {
+	if text != "drawn" && text != "recorded" {
+		return errors.New("want drawn or recorded")
+	}
+	*r = text == "recorded"
+	return nil
+}
+
 type replay struct {
 	simulation
 	arrivals, stalls, from string
+	flush, cpu             recordedTimes
 }
 
 func (r *replay) run(cmd *cobra.Command, args []string) error {
@@ -90,6 +119,9 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 	if cmd.Context().Err() != nil {
 		err = cmd.Context().Err()
 	}
+	if err == nil {
+		err = r.measure(e)
+	}
 	if err != nil {
 		return inputError(err)
 	}
@@ -117,6 +149,21 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 			return summary.WriteReplay(w, style, in, agreement)
 		},
 	})
+}
+
+// measure has the simulation take what was recorded, as far as was asked for.
+func (r *replay) measure(e *recording.Experiment) error {
+	if r.flush {
+		if err := recording.MeasureFlush(&e.Config, e.Requests); err != nil {
+			return fmt.Errorf("--flush recorded: %w", err)
+		}
+	}
+	if r.cpu {
+		if err := recording.MeasureCPU(&e.Config, e.Requests); err != nil {
+			return fmt.Errorf("--cpu recorded: %w", err)
+		}
+	}
+	return nil
 }
 
 // bare is what a folder is replayed with if there is no scenario: the default
@@ -248,6 +295,14 @@ func (r *replay) command(args []string) []string {
 			command = append(command, f.name, f.value)
 		}
 	}
+	for _, f := range []struct {
+		name string
+		is   recordedTimes
+	}{{"--flush", r.flush}, {"--cpu", r.cpu}} {
+		if f.is {
+			command = append(command, f.name, f.is.String())
+		}
+	}
 	return append(command, args...)
 }
 
@@ -259,5 +314,11 @@ func replayHash(scenario string, c *model.Config, requests *recording.Requests) 
 		fmt.Fprintln(h, s.Where, int64(s.At), int64(s.Until))
 	}
 	_ = binary.Write(h, binary.LittleEndian, requests.Arrivals) // a hash takes all
+	if m := c.Measured; m != nil {
+		for _, times := range [][]sim.Time{m.Append, m.Flush, m.Wake, m.Process, m.Finish} {
+			_ = binary.Write(h, binary.LittleEndian, int64(len(times)))
+			_ = binary.Write(h, binary.LittleEndian, times)
+		}
+	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -84,12 +84,10 @@ printed.`, 1.5),
 	return cmd
 }
 
-// validatable are the names of rung 3's scenarios that can be run.
+// validatable are the names of rung 3's scenarios.
 func validatable() (names []string) {
 	for _, s := range validate.Scenarios {
-		if s.Missing == "" {
-			names = append(names, s.Name)
-		}
+		names = append(names, s.Name)
 	}
 	return names
 }
@@ -437,8 +435,9 @@ func (v *validation) printForms(out io.Writer, style ui.Style, r *validate.Rung)
 func printTraces(out io.Writer, style ui.Style, r *validate.Rung) {
 	t := ui.NewTable("trace", ">same outcome, %", ">at least", ">share off, points", ">at most", "")
 	pooled := ui.NewTable("", ">share, %", ">at least", "")
+	sojourns := ui.NewTable("replayed with its recorded times", ">recorded", ">simulated", ">off, %", ">at most", "")
 	var notes []string
-	shares := false
+	shares, measured := false, false
 	for _, g := range r.Groups {
 		if g.Name == "pooled" {
 			shares = true
@@ -450,6 +449,10 @@ func printTraces(out io.Writer, style ui.Style, r *validate.Rung) {
 		}
 		same, share := g.Lines[0], g.Lines[1]
 		t.Row(g.Name, percent(same.Got), exactly(same.Limit), percent(share.Difference), exactly(share.Limit), marked(style, max(same.Verdict, share.Verdict)))
+		for _, l := range g.Lines[2:] {
+			measured = true
+			sojourns.Row(g.Name+": "+l.Quantity, digits(l.Want), digits(l.Got), percent(100*l.Difference), exactly(100*l.Limit), marked(style, l.Verdict))
+		}
 		note := g.Name + ": " + g.Title
 		if len(g.Notes) > 0 {
 			note += "; " + strings.Join(g.Notes, "; ")
@@ -460,6 +463,10 @@ func printTraces(out io.Writer, style ui.Style, r *validate.Rung) {
 	if shares {
 		fmt.Fprintln(out)
 		pooled.Write(out, 2, style.Width)
+	}
+	if measured {
+		fmt.Fprintln(out)
+		sojourns.Write(out, 2, style.Width)
 	}
 	fmt.Fprintln(out)
 	for _, note := range notes {

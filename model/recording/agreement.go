@@ -2,6 +2,8 @@ package recording
 
 import (
 	"context"
+	"math"
+	"slices"
 
 	"brokersim/model"
 	"brokersim/sim"
@@ -32,7 +34,21 @@ type Agreement struct {
 	// likewise, over RejectedInBoth; the outer cells are "or more".
 	PeriodDifferenceMs []Difference `json:"period_difference_ms"`
 	SizeDifference     []Difference `json:"size_difference"`
+
+	// Sojourn are quantiles of arrive_ns to done_ns, of the requests that a send
+	// thread answered in the recording, and of those in the replay.
+	Sojourn []Quantile `json:"sojourn_ms,omitempty"`
 }
+
+// Quantile is one of a time, recorded and simulated.
+type Quantile struct {
+	P         float64 `json:"p"`
+	Recorded  float64 `json:"recorded"`
+	Simulated float64 `json:"simulated"`
+}
+
+// Off is by how much simulated differs from recorded, in percent of that.
+func (q *Quantile) Off() float64 { return 100 * (q.Simulated/q.Recorded - 1) }
 
 // Cell is one cell of a confusion table.
 type Cell struct {
@@ -57,11 +73,18 @@ type score struct {
 	confusion [16][16]int64
 	period    [2*differenceMax + 1]int64
 	size      [2*differenceMax + 1]int64
+	sojourns  [2][]sim.Time // recorded and simulated
 }
 
 func (s *score) attempt(a *model.Attempt) {
 	rec := s.recorded[a.Seq]
 	s.Requests++
+	if rec.Sojourn != model.Absent {
+		s.sojourns[0] = append(s.sojourns[0], rec.Sojourn)
+	}
+	if a.Done != model.Absent {
+		s.sojourns[1] = append(s.sojourns[1], a.Done-a.Arrive)
+	}
 	if rec.Outcome == model.Pending {
 		return
 	}
@@ -114,9 +137,21 @@ func (s *score) finish() *Agreement {
 		}
 		return out
 	}
+	if recorded, simulated := s.sojourns[0], s.sojourns[1]; len(recorded) > 0 && len(simulated) > 0 {
+		slices.Sort(recorded)
+		slices.Sort(simulated)
+		for _, p := range []float64{0.5, 0.9, 0.99} {
+			s.Sojourn = append(s.Sojourn, Quantile{p, quantile(recorded, p), quantile(simulated, p)})
+		}
+	}
 	s.PeriodDifferenceMs = differences(s.period[:])
 	s.SizeDifference = differences(s.size[:])
 	return &s.Agreement
+}
+
+// quantile is the smallest of the sorted times that as many are at most, in ms.
+func quantile(sorted []sim.Time, p float64) float64 {
+	return sorted[max(0, int(math.Ceil(p*float64(len(sorted))))-1)].Milliseconds()
 }
 
 // Add pools another replay's agreement; tables are left out.

@@ -8,6 +8,10 @@
 // columns only score it and may be empty. In particular the recorded sweeps
 // give one number, the phase of their fixed rate, never their times.
 //
+// MeasureFlush and MeasureCPU read more, where a replay asks for them: what each
+// append and flush, and what the send thread took, in place of draws. A send's
+// outcome, and when it was taken, are still the simulation's.
+//
 // The files are those of an experiment folder:
 //
 //   - requests.csv[.gz], the columns of model.RequestsHeader by name, in order

@@ -130,16 +130,17 @@ func (e *Experiment) settings(f *file) error {
 	b.boolean("useReentrantLockWhenPutMessage", func(is bool) { s.UseReentrantLockWhenPutMessage = is })
 	b.boolean("brokerFastFailureEnable", func(is bool) { s.BrokerFastFailureEnable = is })
 	b.boolean("transientStorePoolEnable", func(is bool) { s.TransientStorePoolEnable = is })
-	flush := b.word("flushDiskType", "ASYNC_FLUSH", "SYNC_FLUSH")
-	role := b.word("brokerRole", "ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
-	if flush == "SYNC_FLUSH" {
-		e.warn("flushDiskType=SYNC_FLUSH: the wait for the flush is not simulated yet; sends that waited behind one are simulated as if it took no time")
+	if flush := b.word("flushDiskType", model.AsyncFlush, model.SyncFlush); flush != "" {
+		s.FlushDiskType = flush
 	}
-	if role == "SYNC_MASTER" {
-		e.warn("brokerRole=SYNC_MASTER: the wait for the replica is not simulated yet")
+	switch role := b.word("brokerRole", model.AsyncMaster, model.SyncMaster, "SLAVE"); role {
+	case model.SyncMaster:
+		s.BrokerRole = role
+	case "SLAVE":
+		e.warn("brokerRole=SLAVE: a slave takes no sends; it is simulated as an ASYNC_MASTER")
 	}
 	if f.DiskWriter != nil {
-		e.warn("a disk writer ran beside the broker: its effect on appends is not simulated, only stalls that were injected are known")
+		e.warn("a disk writer ran beside the broker: what it did to appends, flushes and threads is in their recorded times (--flush recorded, --cpu recorded), not in drawn ones")
 	}
 	for _, key := range b.rest() {
 		e.warn("%s: broker.%.60s is not read by a replay, which takes of the broker %s", settingsFile, strconv.QuoteToGraphic(key), strings.Join(b.read, ", "))

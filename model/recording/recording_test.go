@@ -15,7 +15,7 @@ func base() model.Config {
 		Seed:    1,
 		Machine: model.Machine{Cores: 2, WallPhase: model.Absent, SweepPhase: model.Absent, Quantum: model.DefaultQuantum},
 		Costs:   model.DefaultCosts(),
-		Store:   model.Store{Append: model.DefaultAppend()},
+		Store:   model.Store{Append: model.DefaultAppend(), Flush: model.DefaultFlush()},
 	}
 }
 
@@ -39,11 +39,21 @@ func TestTraces(t *testing.T) {
 	percent := func(k, n int64) float64 { return 100 * float64(k) / float64(max(n, 1)) }
 	var pooled, swept Agreement
 	for _, c := range Traces {
-		if c.SameLeast == 0 {
-			continue // TestOthersAreReported
-		}
 		t.Run(c.Name, func(t *testing.T) {
-			a := replayDir(t, "testdata/"+c.Name)
+			e, err := c.Open(base())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, a, err := Replay(context.Background(), &e.Config, e.Requests, model.Observer{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range a.Sojourn {
+				t.Logf("sojourn p%v: recorded %.3f ms, simulated %.3f ms (%+.1f %%)", 100*q.P, q.Recorded, q.Simulated, q.Off())
+				if off := q.Off(); c.SojournMost > 0 && (off > c.SojournMost || off < -c.SojournMost) {
+					t.Errorf("sojourn p%v: got %.3f ms, want %.3f ms within %v %%", 100*q.P, q.Simulated, q.Recorded, c.SojournMost)
+				}
+			}
 			t.Logf("same outcome %.3f %% of %d; alike %d of %d rejected by either; period within 1 ms %d, size equal %d of %d swept in both",
 				percent(a.SameOutcome, a.Scored), a.Scored, a.AlikeInBoth, a.RejectedInEither, a.PeriodWithin1ms, a.SizeEqual, a.RejectedInBoth)
 			if got := percent(a.SameOutcome, a.Scored); got < c.SameLeast {
@@ -187,22 +197,5 @@ func TestThaw(t *testing.T) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
-	}
-}
-
-// TestOthersAreReported replays the traces whose mechanisms a later version
-// adds: nothing is asked of their agreement, but they run and say what is
-// missing.
-func TestOthersAreReported(t *testing.T) {
-	for dir, missing := range map[string]bool{"E15": true, "E19": true, "E21": true} {
-		e, err := Open(os.DirFS("testdata/"+dir), base())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(e.Warnings) > 0; got != missing {
-			t.Errorf("%s: warnings %q, want some: %v", dir, e.Warnings, missing)
-		}
-		a := replayDir(t, "testdata/"+dir)
-		t.Logf("%s: same outcome %.2f %% of %d, %d of %d alike", dir, 100*float64(a.SameOutcome)/float64(a.Scored), a.Scored, a.AlikeInBoth, a.RejectedInEither)
 	}
 }

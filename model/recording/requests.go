@@ -13,6 +13,7 @@ type Recorded struct {
 	Outcome  model.Outcome // Pending where the recording doesn't say
 	PeriodMs int32         // model.Absent where there is none
 	Size     int32         // model.Absent where there is none
+	Sojourn  sim.Time      // arrive_ns to done_ns; model.Absent where it has none
 }
 
 // Requests are recorded arrivals and what became of them, in order of
@@ -20,11 +21,13 @@ type Recorded struct {
 type Requests struct {
 	Arrivals []sim.Time
 	Outcomes []Recorded
+	times    []times // of the send threads, unless no request has any
 }
 
 // ReadRequests reads a requests CSV, gzipped or not. It needs seq and
-// arrive_ns in every row; the columns outcome, period_ms and qsize may be
-// empty or missing. Arrivals must not go back in time.
+// arrive_ns in every row; the columns outcome, period_ms, qsize and done_ns, which
+// score, may be empty or missing, and so may those that MeasureFlush and
+// MeasureCPU want. Arrivals must not go back in time.
 func ReadRequests(file string, r io.Reader) (*Requests, error) {
 	t, err := newTable(file, r)
 	if err != nil {
@@ -35,6 +38,7 @@ func ReadRequests(file string, r io.Reader) (*Requests, error) {
 	}
 	seq, arrive := t.column("seq"), t.column("arrive_ns")
 	outcome, period, size := t.column("outcome"), t.column("period_ms"), t.column("qsize")
+	done, steps := t.column("done_ns"), stepColumns(t)
 	out := &Requests{}
 	last := sim.Time(0)
 	for t.next() {
@@ -56,7 +60,7 @@ func ReadRequests(file string, r io.Reader) (*Requests, error) {
 			continue
 		}
 		last = sim.Time(at)
-		rec := Recorded{PeriodMs: model.Absent, Size: model.Absent}
+		rec := Recorded{PeriodMs: model.Absent, Size: model.Absent, Sojourn: model.Absent}
 		if text := t.cell(outcome); text != "" {
 			o, known := model.ParseOutcome(text)
 			if !known {
@@ -70,6 +74,10 @@ func ReadRequests(file string, r io.Reader) (*Requests, error) {
 		if v, ok := t.whole(size, 0, math.MaxInt32); ok {
 			rec.Size = int32(v)
 		}
+		if v, ok := t.whole(done, at, timeMax); ok {
+			rec.Sojourn = sim.Time(v) - last
+		}
+		out.times = append(out.times, steps.read(t))
 		out.Arrivals = append(out.Arrivals, last)
 		out.Outcomes = append(out.Outcomes, rec)
 	}

@@ -18,13 +18,12 @@ import (
 
 // Run is what Write makes an experiment folder of: a run, whatever its clock.
 type Run struct {
-	Config    *model.Config
-	Wall      model.WallClock
-	SyncFlush bool            // flushDiskType = SYNC_FLUSH
-	Delay     sim.Time        // added to each append, as it was
-	Attempts  []model.Attempt // by Seq
-	Sweeps    []model.SweepRecord
-	Stalls    []Stall
+	Config   *model.Config
+	Wall     model.WallClock
+	Delay    sim.Time        // added to each append, as it was
+	Attempts []model.Attempt // by Seq
+	Sweeps   []model.SweepRecord
+	Stalls   []Stall
 }
 
 // Stall is a stall as it was. From Opens on, until To, it held what began.
@@ -66,7 +65,6 @@ func gzipped(write func(io.Writer) error) func(io.Writer) error {
 func (r *Run) writeSettings(w io.Writer) error {
 	s := &r.Config.Broker
 	frac := float64(r.Wall.Phase)
-	flush := map[bool]string{false: "ASYNC_FLUSH", true: "SYNC_FLUSH"}[r.SyncFlush]
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "\t")
 	return enc.Encode(file{
@@ -74,7 +72,7 @@ func (r *Run) writeSettings(w io.Writer) error {
 		Title:   r.Config.Title,
 		Release: "V" + strings.ReplaceAll(s.Release, ".", "_"),
 		Broker: map[string]any{
-			"flushDiskType":                  flush,
+			"flushDiskType":                  cmp.Or(s.FlushDiskType, model.AsyncFlush),
 			"brokerFastFailureEnable":        s.BrokerFastFailureEnable,
 			"osPageCacheBusyTimeOutMills":    s.OsPageCacheBusyTimeOutMills,
 			"sendMessageThreadPoolNums":      s.SendMessageThreadPoolNums,

@@ -122,15 +122,29 @@ func Check(cfg *model.Config) error {
 
 // Warnings say what a live run makes of a configuration that isn't quite what
 // it says.
-func Warnings(cfg *model.Config, syncFlush bool) (warnings []string) {
+func Warnings(cfg *model.Config) (warnings []string) {
 	if len(cfg.Neighbours) > 0 {
 		warnings = append(warnings, "[[neighbour]]: nobody writes beside a live run but who does so on this machine")
 	}
 	if cfg.Store.PageCache != nil || cfg.Store.Profile != nil {
 		warnings = append(warnings, "[store]: the page cache and the profile are the model's; the live store is this machine's")
 	}
-	if traits, err := model.TraitsOf(cfg.Broker.Release); err == nil && traits.PipelinedPut && syncFlush {
+	traits, err := model.TraitsOf(cfg.Broker.Release)
+	switch sync := cfg.Broker.FlushDiskType == model.SyncFlush; {
+	case err != nil: // as Check says
+	case traits.PipelinedPut && sync:
 		warnings = append(warnings, "release "+cfg.Broker.Release+" takes the next send while one waits for the disk: here the send thread waits")
+	case traits.CallbacksInSend:
+		warnings = append(warnings, "release "+cfg.Broker.Release+" answers by callbacks in the send queue: here the send thread answers")
+	}
+	if cfg.Broker.BrokerRole == model.SyncMaster {
+		warnings = append(warnings, "brokerRole=SYNC_MASTER: a live run has no slave and waits for none")
+	}
+	for _, s := range cfg.Stalls {
+		if s.Where == model.StallFlush || s.Where == model.StallNetwork || s.Where == model.StallReplica {
+			warnings = append(warnings, "[[stall]] where = \""+s.Where.String()+"\": not injected into a live run")
+			break
+		}
 	}
 	return warnings
 }

@@ -94,12 +94,15 @@ func TestSendQueueLosesNothing(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	cfg := config("duration = \"1s\"\n[broker]\nrelease = \"4.9.4\"\n[[producer]]\narrivals = \"deterministic(rate=1/s)\"\n")
-	if got := Warnings(cfg, false); len(got) > 0 {
+	if got := Warnings(cfg); len(got) > 0 {
 		t.Errorf("nothing is amiss: %q", got)
 	}
 	cfg.Neighbours = make([]model.Neighbour, 1)
 	cfg.Store.PageCache = new(model.PageCache)
-	if got := Warnings(cfg, true); len(got) != 3 {
-		t.Errorf("got %q, want three", got)
+	cfg.Broker.FlushDiskType, cfg.Broker.BrokerRole = model.SyncFlush, model.SyncMaster
+	cfg.Stalls = make([]model.Stall, 2)
+	cfg.Stalls[0].Where, cfg.Stalls[1].Where = model.StallFlush, model.StallReplica
+	if got := Warnings(cfg); len(got) != 5 {
+		t.Errorf("got %q, want five", got)
 	}
 }

@@ -431,7 +431,7 @@ for = "30ms"
 		t.Fatal(err)
 	}
 	cfg, dir := config(scenario), t.TempDir()
-	if err := rec.Write(dir, cfg, 0, false); err != nil {
+	if err := rec.Write(dir, cfg, 0); err != nil {
 		t.Fatal(err)
 	}
 	e, err := recording.Open(os.DirFS(dir), *cfg)

@@ -129,8 +129,8 @@ func (rec *Record) Ledger(cfg *model.Config, replication int, obs model.Observer
 
 // Write makes an experiment folder of the run, for replay --from; of an
 // interrupted one, of what was answered in order.
-func (rec *Record) Write(dir string, cfg *model.Config, replication int, syncFlush bool) error {
-	run := &recording.Run{Config: cfg, Wall: rec.Wall, SyncFlush: syncFlush, Delay: rec.Delay, Sweeps: rec.Sweeps, Stalls: rec.Stalls}
+func (rec *Record) Write(dir string, cfg *model.Config, replication int) error {
+	run := &recording.Run{Config: cfg, Wall: rec.Wall, Delay: rec.Delay, Sweeps: rec.Sweeps, Stalls: rec.Stalls}
 	keep := model.Observer{Attempt: func(a *model.Attempt) { run.Attempts = append(run.Attempts, *a) }}
 	if _, err := rec.Ledger(cfg, replication, keep, nil); err != nil {
 		return err

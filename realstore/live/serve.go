@@ -28,7 +28,6 @@ var ErrNotLive = errors.New("not made by a live run")
 type Options struct {
 	Dir         string // empty, missing, or of earlier live runs
 	FileSize    int64  // of the commit log's files, in bytes; 0: DefaultFileSize, or what Dir has
-	SyncFlush   bool   // flushDiskType = SYNC_FLUSH
 	Replication int    // whose streams are drawn from
 }
 
@@ -134,7 +133,7 @@ func (b *broker) storeOptions(o Options) (realstore.Options, error) {
 		}
 	}
 	options.MaxMessageSize = int(min(s.MaxMessageSize, 16<<20))
-	if o.SyncFlush {
+	if s.FlushDiskType == model.SyncFlush {
 		options.FlushDiskType = realstore.SyncFlush
 	}
 	options.UseReentrantLockWhenPutMessage = s.UseReentrantLockWhenPutMessage

@@ -15,10 +15,13 @@ import (
 type broker struct {
 	costs  model.Costs
 	append variate.Dist // under the lock, of appends below 1 ms
+	flush  variate.Dist // with SYNC_FLUSH
 }
 
-// measure takes costs from a live run without stalls, of one send thread.
-func measure(rec *live.Record, network variate.Dist) (*broker, error) {
+// measure takes costs from a live run of cfg without stalls, of one send thread.
+// With SYNC_FLUSH the time from unlock to answer is the flush's, less the wake-ups
+// of the two threads.
+func measure(rec *live.Record, cfg *model.Config) (*broker, error) {
 	var decode, handoff, process, hold, finish, lag []float64
 	free := sim.Time(0) // since when the thread is
 	for i := range rec.Rows {
@@ -50,19 +53,34 @@ func measure(rec *live.Record, network variate.Dist) (*broker, error) {
 		slices.Sort(ns)
 		return variate.Must(variate.NewEmpirical(variate.Duration, ns))
 	}
-	return &broker{
+	b := &broker{
 		append: seen(hold),
 		costs: model.Costs{
-			Network: network, Decode: seen(decode), Handoff: seen(handoff), Process: seen(process), Finish: seen(finish),
+			Network: cfg.Costs.Network, Decode: seen(decode), Handoff: seen(handoff), Process: seen(process),
 			FirstAnswer: answer, Answer: answer, SweepLag: seen(lag),
 		},
-	}, nil
+	}
+	if cfg.Broker.FlushDiskType != model.SyncFlush {
+		b.costs.Finish = seen(finish)
+		return b, nil
+	}
+	wakes := 2 * b.costs.Handoff.Quantile(0.5)
+	for i := range finish {
+		finish[i] = max(0, finish[i]-wakes)
+	}
+	b.flush = seen(finish)
+	return b, nil
 }
 
 // virtual is the configuration of a virtual run of what cfg is live.
 func (b *broker) virtual(cfg *model.Config, p *model.Profile) *model.Config {
 	v := b.bare(cfg)
 	v.Store.Append, v.Store.Profile = nil, p
+	if b.flush != nil {
+		own := *p
+		own.Flushes = []model.FlushProfile{{Mode: model.FlushSync, Table: model.Table{Count: 1, Cap: sim.Hour, Takes: b.flush}}}
+		v.Store.Profile = &own
+	}
 	return v
 }
 
@@ -71,6 +89,6 @@ func (b *broker) bare(cfg *model.Config) *model.Config {
 	v := *cfg
 	v.Machine.Cores = runtime.NumCPU()
 	v.Costs = b.costs
-	v.Store.Append, v.Store.Profile = b.append, nil
+	v.Store.Append, v.Store.Profile, v.Store.Flush = b.append, nil, b.flush
 	return &v
 }

@@ -8,8 +8,7 @@
 // Differs, unless noise may have put it there: then it Can't be told. It can't
 // be told either where there is too little to tell it from (fewer than Beyond
 // observations beyond a quantile), or where the limit is so wide, more than
-// WidestLimit, that to be within it says nothing. What the model is known to
-// lack is NotAsked.
+// WidestLimit, that to be within it says nothing. NotAsked is no verdict.
 //
 // # Virtual against live
 //
@@ -22,7 +21,9 @@
 // The virtual runs draw appends from a profile. What the threads of the live
 // broker cost, which are not those of a Java broker, and how long a thread takes
 // to be woken at the scenario's rate, is measured just before, in a live run of
-// 1 s without stalls that is compared with nothing. Nothing else is fitted.
+// 1 s without stalls that is compared with nothing. So is, for the scenario with
+// SYNC_FLUSH, what a flush takes: the wait for it, less two wake-ups. Nothing else
+// is fitted.
 //
 // A sojourn is the time from the instant at which a send was to arrive until it
 // is stored or swept. Live it includes what its arrival was late by, as no run

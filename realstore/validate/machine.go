@@ -52,23 +52,14 @@ func Machine(ctx context.Context, o Options) (r Rung, warnings []string, err err
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	m := machine{Options: o, dir: dir}
 	for i := range o.Scenarios {
-		if s := &o.Scenarios[i]; s.Missing == "" {
-			m.benches = append(m.benches, &bench{Scenario: s})
-		}
+		m.benches = append(m.benches, &bench{Scenario: &o.Scenarios[i]})
 	}
 	if err := m.run(ctx); errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		r.Partial = true
 	} else if err != nil {
 		return r, nil, err
 	}
-	k := 0
-	for i := range o.Scenarios {
-		if s := &o.Scenarios[i]; s.Missing != "" {
-			r.Groups = append(r.Groups, Group{Name: s.Name, Title: s.Title, Notes: []string{s.Missing}})
-			continue
-		}
-		b := m.benches[k]
-		k++
+	for _, b := range m.benches {
 		if len(b.live) >= 2 {
 			r.Groups = append(r.Groups, b.judge())
 		}
@@ -168,7 +159,7 @@ func (m *machine) round(ctx context.Context, b *bench, replication int) error {
 	if err != nil {
 		return err
 	}
-	broker, err := measure(rec, b.fitting.Costs.Network)
+	broker, err := measure(rec, b.fitting)
 	if err != nil {
 		return err
 	}
@@ -236,7 +227,7 @@ func (m *machine) replay(ctx context.Context, b *bench, broker *broker, rec *liv
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return r, nil, err
 	}
-	if err := rec.Write(dir, b.full, replication, false); err != nil {
+	if err := rec.Write(dir, b.full, replication); err != nil {
 		return r, nil, err
 	}
 	e, err := recording.Open(os.DirFS(dir), *broker.bare(b.full))

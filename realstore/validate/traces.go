@@ -60,15 +60,14 @@ func replayTrace(ctx context.Context, t *recording.Trace) (g Group, a *recording
 		Costs:   model.DefaultCosts(),
 		Store:   model.Store{Append: model.DefaultAppend()},
 	}
-	e, err := recording.Open(t.Dir(), base)
+	e, err := t.Open(base)
 	if err != nil {
-		return g, nil, fmt.Errorf("trace %s: %w", t.Name, err)
+		return g, nil, err
 	}
 	if _, a, err = recording.Replay(ctx, &e.Config, e.Requests, model.Observer{}, nil); err != nil {
 		return g, nil, err
 	}
 	g = Group{Name: t.Name, Title: e.Title}
-	asked := t.SameLeast > 0
 	same := sameOutcome(a, t.SameLeast)
 	share := Line{Quantity: "share of an outcome, percentage points", Got: none, Want: none, Lo: none, Hi: none, Floor: none, Kind: Points, Limit: Number(t.ShareMost), Verdict: Agrees}
 	worst := 0.0
@@ -81,13 +80,26 @@ func replayTrace(ctx context.Context, t *recording.Trace) (g Group, a *recording
 	if math.Abs(worst) > t.ShareMost {
 		share.Verdict = Differs
 	}
-	if !asked {
-		same.Verdict, share.Verdict = NotAsked, NotAsked
-		same.Limit, share.Limit = none, none
-		g.Notes = []string{strings.Join(e.Warnings, "; ")}
-	}
 	g.Lines = []Line{same, share}
+	if t.SojournMost > 0 {
+		g.Lines = append(g.Lines, sojourns(a, t.SojournMost)...)
+	}
 	return g, a, nil
+}
+
+// sojourns are the quantiles of a trace that is replayed with its recorded
+// times.
+func sojourns(a *recording.Agreement, most float64) (lines []Line) {
+	for i := range a.Sojourn {
+		q := &a.Sojourn[i]
+		l := Line{Quantity: fmt.Sprintf("arrival to answer p%g, ms", 100*q.P), Kind: Ratio, Got: Number(q.Simulated), Want: Number(q.Recorded),
+			Difference: Number(q.Off() / 100), Lo: none, Hi: none, Floor: none, Limit: Number(most / 100), Verdict: Agrees}
+		if math.Abs(q.Off()) > most {
+			l.Verdict = Differs
+		}
+		lines = append(lines, l)
+	}
+	return lines
 }
 
 // sameOutcome is the share of sends with the recorded outcome.

@@ -23,6 +23,7 @@ func WriteReplay(w io.Writer, style ui.Style, in Input, a *recording.Agreement) 
 	p := &printer{Writer: out, style: style, Input: in}
 	p.verdict(replayVerdict(in.Result, a))
 	p.agreement(a)
+	p.sojourn(a)
 	p.confusion(a)
 	p.differences(a)
 	p.thresholds()
@@ -61,6 +62,20 @@ func (p *printer) agreement(a *recording.Agreement) {
 		{"swept in both: size of queue equal", a.SizeEqual, a.RejectedInBoth},
 	} {
 		t.Row(line.name, numeral.Count(line.k), numeral.Count(line.n), numeral.Share(line.k, line.n))
+	}
+	t.Write(p, 2, p.style.Width)
+}
+
+// sojourn compares how long the requests that were executed took.
+func (p *printer) sojourn(a *recording.Agreement) {
+	if len(a.Sojourn) == 0 {
+		return
+	}
+	p.heading("Arrival to answer, of the requests that a send thread answered")
+	t := ui.NewTable("", ">recorded, ms", ">simulated, ms", ">difference, %")
+	for i := range a.Sojourn {
+		q := &a.Sojourn[i]
+		t.Row(fmt.Sprintf("p%g", 100*q.P), fmt.Sprintf("%.3f", q.Recorded), fmt.Sprintf("%.3f", q.Simulated), fmt.Sprintf("%+.1f", q.Off()))
 	}
 	t.Write(p, 2, p.style.Width)
 }
