@@ -184,9 +184,9 @@ func (b *broker) checkQueues() error {
 		return fmt.Errorf("%w: %d requests left in the send queue", ErrBooks, n)
 	}
 	for i := range b.loads {
-		if n := &b.loads[i].count; n.Arrived != n.Served+n.TimeoutCleanQueue+n.Overload {
-			return fmt.Errorf("%w: %d %s requests arrived, %d served, %d timed out, %d overload",
-				ErrBooks, n.Arrived, n.Queue, n.Served, n.TimeoutCleanQueue, n.Overload)
+		if n := &b.loads[i].count; n.Arrived != n.Served+n.TimeoutCleanQueue+n.PCBusyCleanQueue+n.Overload {
+			return fmt.Errorf("%w: %d %s requests arrived, %d served, %d timed out, %d pcbusy, %d overload",
+				ErrBooks, n.Arrived, n.Queue, n.Served, n.TimeoutCleanQueue, n.PCBusyCleanQueue, n.Overload)
 		}
 	}
 	return nil

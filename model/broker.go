@@ -66,6 +66,7 @@ type broker struct {
 	pullTrip   sampler // one way, of a consumer
 	reputArmed bool
 
+	codec      codecs
 	codecUntil sim.Time // a codec thread works until then
 	halts      []halt
 	frozen     sim.Time // its threads stand still until then
@@ -97,20 +98,21 @@ const (
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evHalt      sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
-	evHaltEnds  sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
-	evUnlock    sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
-	evDone      sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
-	evLockRetry sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
-	evLoadDone  sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
-	evAllocated sim.Kind = 1*sim.KindsPerClass + 4
-	evCommitted sim.Kind = 1*sim.KindsPerClass + 5
-	evSubmit    sim.Kind = 1*sim.KindsPerClass + 6  // arg: worker
-	evWake      sim.Kind = 1*sim.KindsPerClass + 7  // arg: worker whose flush or replica is there
-	evLatch     sim.Kind = 1*sim.KindsPerClass + 8  // arg: worker that waits no longer for it
-	evRespond   sim.Kind = 1*sim.KindsPerClass + 9  // arg: attempt
-	evCallback  sim.Kind = 1*sim.KindsPerClass + 10 // arg: worker
-	evPooled    sim.Kind = 1*sim.KindsPerClass + 11 // arg: attempt
+	evHalt         sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
+	evHaltEnds     sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
+	evUnlock       sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
+	evDone         sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
+	evLockRetry    sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone     sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
+	evAllocated    sim.Kind = 1*sim.KindsPerClass + 4
+	evCommitted    sim.Kind = 1*sim.KindsPerClass + 5
+	evSubmit       sim.Kind = 1*sim.KindsPerClass + 6  // arg: worker
+	evWake         sim.Kind = 1*sim.KindsPerClass + 7  // arg: worker whose flush or replica is there
+	evLatch        sim.Kind = 1*sim.KindsPerClass + 8  // arg: worker that waits no longer for it
+	evRespond      sim.Kind = 1*sim.KindsPerClass + 9  // arg: attempt
+	evCallback     sim.Kind = 1*sim.KindsPerClass + 10 // arg: worker
+	evSendLoadDone sim.Kind = 1*sim.KindsPerClass + 12 // arg: worker
+	evPooled       sim.Kind = 1*sim.KindsPerClass + 11 // arg: attempt
 
 	evGroupCommit   sim.Kind = 1*sim.KindsPerClass + 16 // GroupCommitService runs
 	evGroupLook     sim.Kind = 1*sim.KindsPerClass + 17
@@ -299,6 +301,8 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			b.sweepNext()
 		case evLoadArrive:
 			b.loadArrive(int(arg))
+		case evSendLoadDone:
+			b.loadServed(uint32(arg))
 		case evLoadDone:
 			b.loadDone(arg)
 		case evHalt:

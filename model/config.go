@@ -317,7 +317,7 @@ func (c *Config) Check() error {
 			bad("load %d: want reads of up to %d bytes, and of more than 0 with a page cache alone, got %d", i, 1<<30, l.Read)
 		case isClosed(l.Arrivals):
 			bad("load %d: arrivals: want an open workload, got %s", i, l.Arrivals)
-		case err == nil && !traits.has(q):
+		case err == nil && !traits.has(q) && !(q == EndTransactionQueue && traits.EndTransactionInSend):
 			bad("load %d: release %s has no %s queue", i, c.Broker.Release, q)
 		default:
 			pool(q)

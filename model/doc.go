@@ -17,6 +17,8 @@
 //     route.go        to which queue of which broker
 //     message.go      what it does about the answer: retry, resend; and a message's fate
 //     attempt.go      the send's row, from here on (ledger.go keeps those in the system)
+//     nic.go          the network interface
+//     codec.go        the codec threads
 //     admission.go    rejectRequest?              → [REJECTREQUEST]
 //     wallclock.go    decoded: createTimestamp, in whole wall-clock ms
 //  3. sendqueue.go  the bounded send queue, full?  → [OVERLOAD]
@@ -46,7 +48,8 @@
 // is felt.
 //
 // Beside it: load.go, the other swept queues (pull, heartbeat, transaction, …)
-// with their executors.
+// with their executors, longpolling.go consumers that pull, sendload.go
+// END_TRANSACTION where it shares the send queue.
 // stats.go counts, study.go gathers replications into a Result (result.go),
 // replicate.go runs them; observe.go and requests.go let others look on.
 //
@@ -58,7 +61,10 @@
 //
 // # What is assumed
 //
-//  1. One connection for each producer; a connection keeps order.
+//  1. One connection for each producer; a connection keeps order. Connections
+//     go to the 8 codec threads of a port in turn; a thread decodes one request
+//     after the other. The selector threads, which only move bytes, cost nothing
+//     but the core that a burst after a freeze keeps (cpu.go).
 //  2. All send threads run from the start, as after the first n requests of a
 //     real broker. They are woken as LinkedBlockingQueue does it: one by the
 //     offer into an empty queue, and each that leaves something wakes the next.

@@ -6,6 +6,7 @@ import "brokersim/sim"
 type worker struct {
 	seq   int64    // of the attempt at hand
 	since sim.Time // it has had its core
+	load  uint32   // at hand, where it is no attempt
 	cause Cause
 	slept bool // since it took the attempt at hand
 	cold  bool // it had slept before: its caches are cold
@@ -31,7 +32,7 @@ func (b *broker) signal() (wake sim.Time, w uint32, ok bool) {
 // handingOff is what it takes to wake a worker for the head of the queue.
 func (b *broker) handingOff() sim.Time {
 	if m := b.measured; m != nil && m.Wake != nil {
-		if head, ok := b.queue.Peek(); ok {
+		if head, ok := b.queue.Peek(); ok && head.ID&sendLoad == 0 {
 			return m.Wake[head.ID]
 		}
 	}
@@ -53,17 +54,21 @@ func (b *broker) take(w uint32) bool {
 	if !ok {
 		return false
 	}
-	now := b.eng.Now()
-	a := b.attempts.at(int64(head.ID))
-	if !head.Foreign() {
-		a.Deq, a.Worker = now, int32(w)+1
-		b.left(a, now, sim.Never)
-	}
 	b.queueChanged()
 	if b.queue.Len() > 0 {
 		if wake, other, ok := b.signal(); ok {
 			b.eng.At(wake, evTake, b.id|uint64(other))
 		}
+	}
+	if head.ID&sendLoad != 0 {
+		b.takeLoad(w, head.ID&^sendLoad)
+		return true
+	}
+	now := b.eng.Now()
+	a := b.attempts.at(int64(head.ID))
+	if !head.Foreign() {
+		a.Deq, a.Worker = now, int32(w)+1
+		b.left(a, now, sim.Never)
 	}
 	b.workers[w].seq = int64(head.ID)
 	b.enter(w, CauseBacklog)
@@ -99,7 +104,11 @@ func (b *broker) preempted(w uint32) sim.Time {
 	if now-t.since < b.cpu.quantum {
 		return 0
 	}
-	wait := b.cpu.wait(b.busy() - 1)
+	busy := b.busy()
+	if b.queue.Len() > 0 {
+		busy-- // it is one of them
+	}
+	wait := b.cpu.wait(busy)
 	t.since = now + wait
 	return wait
 }

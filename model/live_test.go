@@ -35,6 +35,7 @@ func liveConfig() model.Config {
 // bodies and phases that a simulation draws.
 func TestSendsAreThoseOfASimulation(t *testing.T) {
 	cfg := liveConfig()
+	cfg.Costs.Decode = nil // no codec thread is in the way
 	course := follow(t, cfg)
 	sends, err := model.Sends(&cfg, 0, 1<<20)
 	if err != nil {

@@ -11,6 +11,7 @@ type load struct {
 	pool    *pool
 	process variate.Process
 	service sampler
+	inSend  bool    // no pool: it goes through the send queue
 	bytes   sampler // of an answer
 	read    int64   // bytes that each reads from the disk
 	count   LoadCounts
@@ -33,6 +34,7 @@ type LoadCounts struct {
 	Arrived           int64  `json:"arrived"`
 	Served            int64  `json:"served"`
 	TimeoutCleanQueue int64  `json:"timeout_clean_queue"`
+	PCBusyCleanQueue  int64  `json:"pcbusy_clean_queue,omitempty"` // of what waits in the send queue
 	Overload          int64  `json:"overload"`
 }
 
@@ -42,12 +44,13 @@ func (b *broker) initLoads(streams sim.Streams) {
 	for i := range b.loads {
 		spec := &b.cfg.Loads[i]
 		name, _ := ParseSweptQueue(spec.Queue)
-		if pools[name] == nil {
+		inSend := name == EndTransactionQueue && b.traits.EndTransactionInSend
+		if pools[name] == nil && !inSend {
 			_, threads, capacity := b.cfg.Broker.queue(name)
 			pools[name] = &pool{name, NewQueue(int(capacity)), threads}
 		}
 		l := &b.loads[i]
-		l.pool = pools[name]
+		l.pool, l.inSend = pools[name], inSend
 		l.count.Queue, l.read = spec.Queue, spec.Read
 		l.bytes = newSampler(spec.Bytes, streams.Stream("load bytes "+itoa(i)))
 		if spec.Consumers > 0 {
@@ -84,6 +87,11 @@ func (b *broker) loadArrive(i int) {
 	l := &b.loads[i]
 	now := b.eng.Now()
 	l.count.Arrived++
+	if l.inSend {
+		b.offerLoad(i)
+		b.nextLoad(i)
+		return
+	}
 	if l.pool.idle > 0 {
 		l.pool.idle--
 		b.books.open++
@@ -162,7 +170,11 @@ func (b *broker) loadSwept(ans Answer) {
 	if ans.ID&consumerID != 0 {
 		b.pullLater(uint32(ans.ID))
 	}
-	l.count.TimeoutCleanQueue++
+	if ans.Outcome == PCBusyCleanQueue {
+		l.count.PCBusyCleanQueue++
+	} else {
+		l.count.TimeoutCleanQueue++
+	}
 	b.fp.MixEvent(b.eng.Now(), evSweepNext, ans.ID)
 	b.books.open--
 	b.loadError(ans.Remark()) // one-way or not

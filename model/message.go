@@ -62,6 +62,7 @@ func (l *messages) close(i uint32) {
 type flight struct {
 	send     sim.Time
 	deadline sim.Time
+	through  sim.Time // codec.go: where it waits for its codec thread
 	message  uint32
 	number   int32
 	queue    int32
@@ -328,18 +329,26 @@ func (b *broker) reach(i uint32) {
 	m := &b.messages.all[b.flights.all[i].message]
 	p := &b.producers[m.producer]
 	l := &p.links[b.index()]
-	if now := b.eng.Now(); now > l.core {
+	if now := b.eng.Now(); now > l.core && b.flights.all[i].through == 0 {
 		l.core = now + b.codecCPU.wait(b.busy())
 	}
 	if l.core > b.eng.Now() {
 		b.eng.At(l.core, evReach, b.id|uint64(i))
 		return
 	}
+	through := b.flights.all[i].through
+	if through == 0 {
+		var begins sim.Time
+		if begins, b.flights.all[i].through = b.reserve(p.codec, b.eng.Now()); begins > b.eng.Now() {
+			b.eng.At(begins, evReach, b.id|uint64(i))
+			return
+		}
+	}
 	f := b.flights.close(i)
 	a := b.attempts.open()
 	a.Send, a.Body, a.Producer = f.send, m.body, m.producer
 	a.record, a.number, a.Message, a.queue, a.deadline = f.message+1, f.number, m.order, f.queue, f.deadline
-	b.received(p, a)
+	b.received(p, a, through)
 }
 
 // told is what an answered attempt means for its message. It is known when the

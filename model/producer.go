@@ -43,8 +43,10 @@ type producer struct {
 	backoff      sampler
 	nextSend     sim.Time
 	nextBody     int64
-	hasCore      bool  // its codec thread, at the next arrival
-	order        int64 // messages so far
+	through      sim.Time // codec.go: of the next arrival, where it waits for its codec thread
+	codec        int      // of the threads of either port, that of its connections
+	hasCore      bool     // its codec thread, at the next arrival
+	order        int64    // messages so far
 	links        []link
 
 	plain     bool // nothing but an answer's code decides what comes after a send
@@ -98,6 +100,7 @@ func newProducer(cfg *Config, i int, streams sim.Streams) producer {
 		spec:         spec,
 		callers:      1,
 		body:         newSampler(spec.Body, streams.Stream("body "+name)),
+		codec:        cfg.codecOf(i),
 		network:      newSampler(cfg.Costs.Network, streams.Stream("network "+name)),
 		networkAgain: newSampler(cfg.Costs.Network, streams.Stream("network again "+name)),
 		backoff:      newSampler(spec.Backoff, streams.Stream("backoff "+name)),
@@ -229,16 +232,25 @@ func (b *broker) arrive(i int) {
 			return
 		}
 	}
+	through := p.through
+	if p.through = 0; through == 0 && !b.cfg.Recorded {
+		var begins sim.Time
+		if begins, p.through = b.reserve(p.codec, now); begins > now {
+			p.hasCore = true
+			b.eng.At(begins, evArrive, b.id|uint64(i))
+			return
+		}
+	}
 	a := b.attempts.open()
 	a.Send, a.Body, a.Producer = p.nextSend, p.nextBody, int32(i)
 	a.Message, a.queue, a.deadline = p.order, int32(p.topics[0].at(p.topics[0].next(0))), p.patience(p.nextSend)
 	p.order++
 	b.nextArrival(i)
-	b.received(p, a)
+	b.received(p, a, through)
 }
 
 // received is the codec thread: rejectRequest, then decoding.
-func (b *broker) received(p *producer, a *attempt) {
+func (b *broker) received(p *producer, a *attempt, through sim.Time) {
 	now := b.eng.Now()
 	if b.recovery.open {
 		b.recovered(b.recovery.end)
@@ -253,9 +265,7 @@ func (b *broker) received(p *producer, a *attempt) {
 		return
 	}
 	b.decoding++
-	l := &p.links[b.index()]
-	l.offered = max(l.offered, now+b.decode.draw())
-	if seq := a.Seq; b.at(l.offered, evOffer, b.id|uint64(seq)) {
+	if seq, offered := a.Seq, b.decodes(p, &p.links[b.index()], through); b.at(offered, evOffer, b.id|uint64(seq)) {
 		b.offer(seq)
 	}
 }

@@ -46,6 +46,7 @@ type Traits struct {
 	MappedFileKeys       bool // >= 4.5.2: mapedFile... keys are spelt mappedFile...
 	PutWakesCommit       bool // <= 5.3.1: a put wakes the commit thread; since, if wakeCommitWhenPutMessage
 	PoolWithSyncFlush    bool // 5.x: transientStorePoolEnable has an effect with SYNC_FLUSH too
+	VIPChannel           bool // client: vipChannelEnabled by default, so that it sends to the fast port
 	PutWakesFlush        bool // <= 5.3.1: a put wakes a flush thread that waits; since, if wakeFlushWhenPutMessage
 
 	// The client's latency fault table (MQFaultStrategy, LatencyFaultToleranceImpl).
@@ -149,6 +150,7 @@ var changes = []change{
 		t.FaultNotAvailableMs = [7]int64{0, 0, 30_000, 60_000, 120_000, 180_000, 600_000}
 		t.FaultIsolationMs = 30_000
 		t.EndTransactionInSend = true
+		t.VIPChannel = true
 		t.PutWakesFlush = true
 		t.PutWakesCommit = true
 		t.SecondFlushUnseen = true
@@ -164,6 +166,7 @@ var changes = []change{
 		t.Swept = []SweptQueue{SendQueue, PullQueue, HeartbeatQueue, EndTransactionQueue}
 		t.EndTransactionInSend = false
 	}},
+	{"4.5.1", func(t *Traits) { t.VIPChannel = false }},
 	{"4.5.2", func(t *Traits) { t.MappedFileKeys = true }},
 	{"4.7.0", func(t *Traits) {
 		t.BusyCheckFirst = true

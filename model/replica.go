@@ -137,6 +137,7 @@ func (b *broker) requestTransfer(a *attempt) {
 // so to those that wait for it: the transient pool has committed, or a put
 // doesn't wait. Threads that wait look when their wait is over.
 func (b *broker) readableAdvanced() {
+	b.wakeConsumers()
 	if b.put.flush {
 		b.put.commit.readable(b)
 	}

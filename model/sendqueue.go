@@ -53,10 +53,10 @@ func (q *Queue) Peek() (Waiting, bool) {
 	return q.ring[q.head], true
 }
 
-// first returns the first request, behind callbacks.
+// first returns the first send, behind callbacks and END_TRANSACTIONs.
 func (q *Queue) first() (Waiting, bool) {
 	for i := range q.n {
-		if w := q.ring[(q.head+i)&(len(q.ring)-1)]; !w.Foreign() {
+		if w := q.ring[(q.head+i)&(len(q.ring)-1)]; !w.Foreign() && w.ID&sendLoad == 0 {
 			return w, true
 		}
 	}

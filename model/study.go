@@ -107,6 +107,7 @@ func (c *LoadCounts) merge(o LoadCounts) {
 	c.Arrived += o.Arrived
 	c.Served += o.Served
 	c.TimeoutCleanQueue += o.TimeoutCleanQueue
+	c.PCBusyCleanQueue += o.PCBusyCleanQueue
 	c.Overload += o.Overload
 }
 

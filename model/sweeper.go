@@ -84,6 +84,19 @@ func (b *broker) due(a *attempt, o Outcome) sim.Time {
 	return max(due, a.Enq)
 }
 
+// sendSwept is a request that was taken out of the send queue.
+func (b *broker) sendSwept(ans Answer) {
+	if ans.ID&sendLoad != 0 {
+		ans.ID &^= sendLoad
+		b.loadSwept(ans)
+		return
+	}
+	a := b.attempts.at(int64(ans.ID))
+	a.Clean, a.Sweep, a.PeriodMs, a.Qsize = b.eng.Now(), b.sweeper.n, ans.PeriodMs, int64(ans.Size)
+	b.left(a, b.eng.Now(), b.due(a, ans.Outcome))
+	b.answer(a, ans.Outcome, CodeSystemBusy)
+}
+
 // sweepNext answers one request, which takes the sweeper time in which the
 // rest of the broker goes on; or ends the sweep.
 func (b *broker) sweepNext() {
@@ -110,16 +123,13 @@ func (b *broker) sweepNext() {
 		return
 	}
 	if ans.Queue == SendQueue {
-		a := b.attempts.at(int64(ans.ID))
-		a.Clean, a.Sweep, a.PeriodMs, a.Qsize = now, s.n, ans.PeriodMs, int64(ans.Size)
-		b.left(a, now, b.due(a, ans.Outcome))
 		if ans.Outcome == PCBusyCleanQueue {
 			s.record.PCBusy++
 		} else {
 			s.record.Timeout++
 		}
 		b.queueChanged()
-		b.answer(a, ans.Outcome, CodeSystemBusy)
+		b.sendSwept(ans)
 	} else {
 		b.loadSwept(ans)
 	}

@@ -285,9 +285,13 @@ func (d *decoder) consumers(t *loadTable) int {
 
 // loadQueue checks that the release has the queue of a [[load]].
 func (d *decoder) loadQueue(t *loadTable, release string) {
-	since := map[string]string{"litePull": "5.0.0", "ack": "5.0.0", "heartbeat": "4.3.0", "endTransaction": "4.3.1"}[t.Queue]
-	if n := t.node.child("queue"); n != nil && !hasKey(release, since) {
+	since := map[string]string{"litePull": "5.0.0", "ack": "5.0.0", "heartbeat": "4.3.0"}[t.Queue]
+	n := t.node.child("queue")
+	if n != nil && !hasKey(release, since) {
 		d.inside(n, 0, "%s has no %s queue of its own, it came with %s", release, t.Queue, since)
+	}
+	if n != nil && t.Queue == "endTransaction" && !hasKey(release, "4.3.1") {
+		d.note(n, "END_TRANSACTION has no queue of its own in %s, it came with 4.3.1: it waits among the sends, and is swept with them", release)
 	}
 }
 

@@ -394,9 +394,18 @@ func (p *printer) queues() {
 		return
 	}
 	p.heading("Other queues")
-	t := ui.NewTable("", ">arrived", ">served", ">timeout_clean_queue", ">overload")
+	shared := slices.ContainsFunc(p.Result.Queues, func(q model.LoadCounts) bool { return q.PCBusyCleanQueue > 0 })
+	heads := []string{"", ">arrived", ">served", ">timeout_clean_queue", ">overload"}
+	if shared {
+		heads = append(heads, ">pcbusy_clean_queue")
+	}
+	t := ui.NewTable(heads...)
 	for _, q := range p.Result.Queues {
-		t.Row(q.Queue, numeral.Count(q.Arrived), numeral.Count(q.Served), numeral.Count(q.TimeoutCleanQueue), numeral.Count(q.Overload))
+		row := []string{q.Queue, numeral.Count(q.Arrived), numeral.Count(q.Served), numeral.Count(q.TimeoutCleanQueue), numeral.Count(q.Overload)}
+		if shared {
+			row = append(row, numeral.Count(q.PCBusyCleanQueue))
+		}
+		t.Row(row...)
 	}
 	t.Write(p, 2, p.style.Width)
 }
