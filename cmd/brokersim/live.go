@@ -107,9 +107,6 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if l.syncFlush {
-		sc.Config.Broker.FlushDiskType = model.SyncFlush
-	}
 	var folders []*output.Folder
 	j := &job{
 		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
@@ -172,6 +169,9 @@ func (l *liveRun) load(cmd *cobra.Command, operand string) (*scenarios.Scenario,
 	}
 	if cmd.Flags().Changed("seed") {
 		sc.Config.Seed = uint64(l.seed.value)
+	}
+	if l.syncFlush {
+		sc.Config.Broker.FlushDiskType = model.SyncFlush
 	}
 	if err := live.Check(&sc.Config); err != nil {
 		return nil, badInput(fmt.Errorf("live: %w", err))

@@ -117,12 +117,34 @@ func Check(cfg *model.Config) error {
 			faults = append(faults, fmt.Errorf("producer.%d.%s", i, what))
 		}
 	}
+	for i, s := range cfg.Stalls {
+		switch s.Where {
+		case model.StallAppend, model.StallSweep, model.StallProcess, model.StallGC, model.StallSteal:
+		default:
+			faults = append(faults, fmt.Errorf("stall.%d.where: want append, sweep or one of the whole process in a live run, got %s", i, s.Where))
+		}
+	}
+	if cfg.Broker.BrokerRole == model.SyncMaster {
+		faults = append(faults, errors.New("broker.brokerRole: a live run has no slave to wait for, got "+model.SyncMaster))
+	}
+	if n := cfg.Broker.TransientStorePoolSize; cfg.Broker.TransientStorePoolEnable && n > poolMost {
+		faults = append(faults, fmt.Errorf("broker.transientStorePoolSize: want at most %d buffers in a live run, each of a file's size, got %d", poolMost, n))
+	}
+	if cfg.Machine.NIC > 0 {
+		faults = append(faults, errors.New("machine.nic: a live run has no network"))
+	}
 	return errors.Join(faults...)
 }
+
+// poolMost bounds the transient pool's buffers, which are memory.
+const poolMost = 8
 
 // Warnings say what a live run makes of a configuration that isn't quite what
 // it says.
 func Warnings(cfg *model.Config) (warnings []string) {
+	if len(cfg.Deletes) > 0 {
+		warnings = append(warnings, "[[delete]]: nothing is deleted in a live run")
+	}
 	if len(cfg.Neighbours) > 0 {
 		warnings = append(warnings, "[[neighbour]]: nobody writes beside a live run but who does so on this machine")
 	}
@@ -136,15 +158,6 @@ func Warnings(cfg *model.Config) (warnings []string) {
 		warnings = append(warnings, "release "+cfg.Broker.Release+" takes the next send while one waits for the disk: here the send thread waits")
 	case traits.CallbacksInSend:
 		warnings = append(warnings, "release "+cfg.Broker.Release+" answers by callbacks in the send queue: here the send thread answers")
-	}
-	if cfg.Broker.BrokerRole == model.SyncMaster {
-		warnings = append(warnings, "brokerRole=SYNC_MASTER: a live run has no slave and waits for none")
-	}
-	for _, s := range cfg.Stalls {
-		if s.Where == model.StallFlush || s.Where == model.StallNetwork || s.Where == model.StallReplica {
-			warnings = append(warnings, "[[stall]] where = \""+s.Where.String()+"\": not injected into a live run")
-			break
-		}
 	}
 	return warnings
 }
@@ -228,8 +241,12 @@ func (b *broker) lockState() (l model.LockState) {
 func (b *broker) ms(t sim.Time) int64 { return b.clock.wall.Ms(t) }
 
 // codec is the codec thread: each send arrives at its instant, whatever became
-// of those before it.
+// of those before it. It stands for clients that are elsewhere, and for the
+// network, whom nothing on this machine holds up: where that is permitted it
+// goes before other threads.
 func (b *broker) codec() {
+	runtime.LockOSThread() // and not unlocked: the thread ends with this
+	goFirst()
 	for i := range b.sends {
 		if !b.clock.sleepUntil(b.sends[i].Arrive, &b.stop) {
 			return
@@ -242,7 +259,7 @@ func (b *broker) arrive(r *Row) {
 	now := b.clock.now()
 	r.Arrive = now
 	lock := b.lockState()
-	if model.Reject(&lock, b.ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills, model.NoPool) {
+	if model.Reject(&lock, b.ms(now), b.cfg.Broker.OsPageCacheBusyTimeOutMills, b.freeBuffers()) {
 		b.answer(r, model.RejectRequest, model.CodeSystemBusy, now)
 		return
 	}
@@ -250,6 +267,14 @@ func (b *broker) arrive(r *Row) {
 	if !b.queue.offer(r) {
 		b.answer(r, model.Overload, model.CodeSystemBusy, r.Enq)
 	}
+}
+
+// freeBuffers are those of the transient pool, as the codec thread asks.
+func (b *broker) freeBuffers() int {
+	if n, pool := b.store.AvailableBuffers(); pool {
+		return n
+	}
+	return model.NoPool
 }
 
 func (b *broker) message() realstore.Message {

@@ -99,10 +99,8 @@ func TestWarnings(t *testing.T) {
 	}
 	cfg.Neighbours = make([]model.Neighbour, 1)
 	cfg.Store.PageCache = new(model.PageCache)
-	cfg.Broker.FlushDiskType, cfg.Broker.BrokerRole = model.SyncFlush, model.SyncMaster
-	cfg.Stalls = make([]model.Stall, 2)
-	cfg.Stalls[0].Where, cfg.Stalls[1].Where = model.StallFlush, model.StallReplica
-	if got := Warnings(cfg); len(got) != 5 {
-		t.Errorf("got %q, want five", got)
+	cfg.Broker.FlushDiskType = model.SyncFlush
+	if got := Warnings(cfg); len(got) != 3 {
+		t.Errorf("got %q, want three", got)
 	}
 }

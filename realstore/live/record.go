@@ -19,7 +19,8 @@ type Row struct {
 	Due      sim.Time // when it was to arrive
 	Answered sim.Time // by the broker; Absent: not before the run ended
 	Status   model.PutStatus
-	Offset   int64 // in the commit log, or Absent
+	Offset   int64    // in the commit log, or Absent
+	Held     sim.Time // by stalls and store.delay, under the put lock
 }
 
 func newRow(seq int64, s *model.Send) Row {
@@ -60,6 +61,9 @@ func (b *broker) record(end sim.Time, collections uint32) *Record {
 		}
 		a := &b.appends[k]
 		r.App0 = a.from
+		if a.stalled || b.cfg.Store.Delay > 0 {
+			r.Held = a.to - a.from
+		}
 		if !a.stalled && r.App1-a.from < rec.Delay+naturalStall {
 			continue
 		}

@@ -136,6 +136,15 @@ func (b *broker) storeOptions(o Options) (realstore.Options, error) {
 	if s.FlushDiskType == model.SyncFlush {
 		options.FlushDiskType = realstore.SyncFlush
 	}
+	if s.SyncFlushTimeout > 0 {
+		options.SyncFlushTimeout = ms(s.SyncFlushTimeout)
+	}
+	options.TransientStorePoolEnable, options.TransientStorePoolSize = s.TransientStorePoolEnable, s.TransientStorePoolSize
+	options.FastFailIfNoBufferInStorePool = s.FastFailIfNoBufferInStorePool
+	options.CommitIntervalCommitLog = ms(s.CommitIntervalCommitLog)
+	options.CommitCommitLogLeastPages = s.CommitCommitLogLeastPages
+	options.CommitCommitLogThoroughInterval = ms(s.CommitCommitLogThoroughInterval)
+	options.WarmMapedFileEnable = s.WarmMapedFileEnable
 	options.UseReentrantLockWhenPutMessage = s.UseReentrantLockWhenPutMessage
 	options.FlushIntervalCommitLog = ms(s.FlushIntervalCommitLog)
 	options.FlushCommitLogTimed = s.FlushCommitLogTimed

@@ -233,9 +233,11 @@ func load() Load {
 			}
 		}
 	}
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) == nil {
-		l.OwnNs = u.Utime.Nano() + u.Stime.Nano()
+	for _, who := range [...]int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if unix.Getrusage(who, &u) == nil {
+			l.OwnNs += u.Utime.Nano() + u.Stime.Nano()
+		}
 	}
 	l.PSICPUNs, l.PSIIONs, l.PSIMemoryNs = pressure("cpu"), pressure("io"), pressure("memory")
 	l.WrittenKiB = field("/proc/vmstat", "pgpgout ")

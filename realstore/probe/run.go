@@ -166,7 +166,7 @@ type Cost struct {
 type Load struct {
 	CPUBusyNs   int64 `json:"cpu_busy_ns"` // of all processors
 	StealNs     int64 `json:"cpu_steal_ns"`
-	OwnNs       int64 `json:"cpu_own_ns"`        // of it, this process
+	OwnNs       int64 `json:"cpu_own_ns"`        // of it, this process and those that it has waited for
 	PSICPUNs    int64 `json:"psi_cpu_some_ns"`   // 0 where the kernel keeps none
 	PSIIONs     int64 `json:"psi_io_some_ns"`    // likewise
 	PSIMemoryNs int64 `json:"psi_mem_some_ns"`   // likewise

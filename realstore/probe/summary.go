@@ -167,14 +167,31 @@ func (r *Run) OtherLoad() float64 {
 	return float64(d.CPUBusyNs-d.OwnNs) / float64(max(d.AtNs, 1))
 }
 
+// CurrentLoad reads the counters of what the machine has done so far; all 0
+// where there are none.
+func CurrentLoad() Load { return load() }
+
+// Disturbed says what else the machine did between two loads, if that is so much
+// that what was measured meanwhile is not to be trusted; else "".
+func Disturbed(before, after Load, cpus int) string {
+	d := after.since(before)
+	wall := float64(max(d.AtNs, 1))
+	if steal := float64(d.StealNs) / wall / float64(max(cpus, 1)); steal > stealMost {
+		return fmt.Sprintf("the host took %.1f %% of the processors' time (steal)", steal*100)
+	}
+	if other := float64(d.CPUBusyNs-d.OwnNs) / wall; other > OtherLoadMost {
+		return fmt.Sprintf("other programs used %.2f of %d processors", other, cpus)
+	}
+	return ""
+}
+
 // judge says why the figures might not be trusted.
 func (r *Run) judge(late int64) []string {
 	out := []string{}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	d := r.After.since(r.Before)
 	wall := float64(max(d.AtNs, 1))
-	cpus := float64(max(r.Environment.CPUs, 1))
-	if steal := float64(d.StealNs) / wall / cpus; steal > stealMost {
+	if steal := float64(d.StealNs) / wall / float64(max(r.Environment.CPUs, 1)); steal > stealMost {
 		say("the host took %.1f %% of the processors' time (steal)", steal*100)
 	}
 	if other := r.OtherLoad(); other > OtherLoadMost {

@@ -14,30 +14,55 @@ import (
 // broker is what was measured of the live broker's threads.
 type broker struct {
 	costs  model.Costs
-	append variate.Dist // under the lock, of appends below 1 ms
+	append variate.Dist // under the lock, of appends below 1 ms, without what held them
+	delay  sim.Time     // that of an append for which store.delay was asked
 	flush  variate.Dist // with SYNC_FLUSH
 }
 
-// measure takes costs from a live run of cfg without stalls, of one send thread.
+// measure takes costs from a live run of cfg, of one send thread.
+//
+// A thread that was woken, or slept in an append or for a flush, goes on slower
+// than one that did not: the model tells the two apart (model.Costs), and so does
+// this. What lies between two requests of a thread that does not sleep, the
+// queue's lock that it takes anew, belongs to the second's way to the put lock.
 // With SYNC_FLUSH the time from unlock to answer is the flush's, less the wake-ups
 // of the two threads.
 func measure(rec *live.Record, cfg *model.Config) (*broker, error) {
-	var decode, handoff, process, hold, finish, lag []float64
-	free := sim.Time(0) // since when the thread is
+	var decode, handoff, process, warmProcess, hold, finish, warmFinish, lag []float64
+	sync := cfg.Broker.FlushDiskType == model.SyncFlush
+	free := sim.Time(-1) // since when the thread is
+	slept := false       // in its last append, or after it
 	for i := range rec.Rows {
 		r := &rec.Rows[i]
 		if r.Unlock == model.Absent {
 			continue
 		}
 		decode = append(decode, float64(r.Enq-r.Arrive))
-		if r.QlenEnq == 1 && free < r.Enq {
-			handoff = append(handoff, float64(r.Deq-r.Enq))
+		cold, from := true, r.Deq
+		switch {
+		case free < r.Enq: // it waited for this one
+			if r.QlenEnq == 1 {
+				handoff = append(handoff, float64(r.Deq-r.Enq))
+			}
+		case slept:
+			from = free
+		default:
+			cold, from = false, free
 		}
-		process = append(process, float64(r.LockReq-r.Deq))
-		if h := r.Unlock - r.Lock; h < sim.Millisecond {
+		if cold {
+			process = append(process, float64(r.LockReq-from))
+		} else {
+			warmProcess = append(warmProcess, float64(r.LockReq-from))
+		}
+		slept = r.Held > 0 || sync
+		if cold || slept {
+			finish = append(finish, float64(r.Done-r.Unlock))
+		} else {
+			warmFinish = append(warmFinish, float64(r.Done-r.Unlock))
+		}
+		if h := r.Unlock - r.Lock - r.Held; h < sim.Millisecond {
 			hold = append(hold, float64(h))
 		}
-		finish = append(finish, float64(r.Done-r.Unlock))
 		free = r.Done
 	}
 	end := sim.Time(0)
@@ -54,21 +79,25 @@ func measure(rec *live.Record, cfg *model.Config) (*broker, error) {
 		return variate.Must(variate.NewEmpirical(variate.Duration, ns))
 	}
 	b := &broker{
-		append: seen(hold),
+		append: seen(hold), delay: rec.Delay,
 		costs: model.Costs{
 			Network: cfg.Costs.Network, Decode: seen(decode), Handoff: seen(handoff), Process: seen(process),
 			FirstAnswer: answer, Answer: answer, SweepLag: seen(lag),
 		},
 	}
-	if cfg.Broker.FlushDiskType != model.SyncFlush {
-		b.costs.Finish = seen(finish)
+	if sync {
+		wakes := 2 * b.costs.Handoff.Quantile(0.5)
+		for i := range finish {
+			finish[i] = max(0, finish[i]-wakes)
+		}
+		b.flush = seen(finish)
 		return b, nil
 	}
-	wakes := 2 * b.costs.Handoff.Quantile(0.5)
-	for i := range finish {
-		finish[i] = max(0, finish[i]-wakes)
+	b.costs.Finish = seen(finish)
+	const fewest = 10 // below, those of a thread that slept stand for all
+	if len(warmProcess) >= fewest && len(warmFinish) >= fewest {
+		b.costs.WarmProcess, b.costs.WarmFinish = seen(warmProcess), seen(warmFinish)
 	}
-	b.flush = seen(finish)
 	return b, nil
 }
 
@@ -80,6 +109,9 @@ func (b *broker) virtual(cfg *model.Config, p *model.Profile) *model.Config {
 		own := *p
 		own.Flushes = []model.FlushProfile{{Mode: model.FlushSync, Table: model.Table{Count: 1, Cap: sim.Hour, Takes: b.flush}}}
 		v.Store.Profile = &own
+	}
+	if v.Store.Delay > 0 {
+		v.Store.Delay = b.delay
 	}
 	return v
 }

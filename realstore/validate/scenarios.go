@@ -8,6 +8,7 @@ import (
 	"brokersim/model"
 	"brokersim/scenarios"
 	"brokersim/sim"
+	"brokersim/sim/variate"
 )
 
 // Scenario is one that goes through rounds of virtual and live runs.
@@ -21,6 +22,9 @@ type Scenario struct {
 	// SameLeast is the percentage of sends that must have the live outcome when
 	// the live run is replayed; 0: 99.
 	SameLeast float64
+	// Delayed says that each append takes longer, so that the threads are too slow
+	// for the rate.
+	Delayed bool
 }
 
 // Scenarios are those of rung 3. All of them flush at intervals (4.9.4), as the
@@ -29,7 +33,7 @@ type Scenario struct {
 var Scenarios = []Scenario{
 	{Name: "quiet", Title: "nothing injected", Rates: []float64{20000, 10000, 5000, 2000}, Text: head("3s", 1)},
 	stalled("150ms"), stalled("208ms"), stalled("500ms"), stalled("1200ms"),
-	{Name: "overload", Title: "each append takes 0.4 ms more, 3,600 sends/s", Rates: []float64{3600}, SameLeast: 92, Text: head("3s", 1) + `
+	{Name: "overload", Title: "each append takes 0.4 ms more, 3,600 sends/s", Rates: []float64{3600}, SameLeast: 92, Delayed: true, Text: head("3s", 1) + `
 [store]
 delay = "400us"
 `},
@@ -79,7 +83,7 @@ for = %q
 type Variant struct {
 	Scenario string
 	Rate     float64
-	Fitting  bool // one thread, no stalls, no delay, 1 s
+	Fitting  bool // one thread, 1 s, and of stalls one that leaves a backlog
 }
 
 // Config decodes the variant; the error says that there is no such scenario.
@@ -97,20 +101,35 @@ func (s *Scenario) config(v Variant) (*model.Config, error) {
 	if len(s.Rates) > 1 {
 		arrivals = "poisson"
 	}
+	rate := v.Rate
+	if v.Fitting && s.Delayed {
+		rate /= 2
+	}
 	text := s.Text + fmt.Sprintf(`
 [[producer]]
 arrivals = "%s(rate=%s/s)"
 body = "1KiB"
-`, arrivals, strconv.FormatFloat(v.Rate, 'f', -1, 64))
+`, arrivals, strconv.FormatFloat(rate, 'f', -1, 64))
 	sc, err := scenarios.Parse("validate-"+s.Name+".toml", []byte(text), nil)
 	if err != nil {
 		return nil, err
 	}
 	c := &sc.Config
 	if v.Fitting {
-		c.Broker.SendMessageThreadPoolNums = 1
-		c.Stalls, c.Store.Delay = nil, 0
-		c.Duration = min(c.Duration, sim.Second)
+		s.fit(c)
 	}
 	return c, nil
+}
+
+// fit makes of a configuration the one that measures the threads: they are met
+// idle, and at work on the backlog that a stall below the wait limit leaves, or,
+// where each append is delayed, at a rate that they can follow.
+func (s *Scenario) fit(c *model.Config) {
+	c.Broker.SendMessageThreadPoolNums = 1
+	c.Duration = min(c.Duration, sim.Second)
+	c.Stalls = nil
+	if c.Store.Delay == 0 {
+		hold := variate.Must(variate.NewConstant(variate.Duration, float64(100*sim.Millisecond)))
+		c.Stalls = []model.Stall{{Where: model.StallAppend, At: 300 * sim.Millisecond, For: hold, Until: model.Absent}}
+	}
 }

@@ -75,7 +75,7 @@ func TestMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if of != 4*sim.Second || at < 3*sim.Second {
+	if of < 4*sim.Second || of > 6*sim.Second || at < of-sim.Second { // disturbed runs are repeated
 		t.Errorf("progress ended at %v of %v", at, of)
 	}
 	if len(r.Groups) != 1 || r.Partial {
@@ -117,7 +117,8 @@ func TestMachineInterrupted(t *testing.T) {
 }
 
 // TestScenarios: each can be run, virtually and live, and its fitting variant
-// has nothing that holds an append up.
+// rejects nothing: the one thread is held up for less than the wait limit, or it
+// can follow the rate.
 func TestScenarios(t *testing.T) {
 	for _, s := range Scenarios {
 		for _, fitting := range []bool{false, true} {
@@ -127,8 +128,18 @@ func TestScenarios(t *testing.T) {
 				continue
 			}
 			held := len(c.Stalls) > 0 || c.Store.Delay > 0 || c.Broker.SendMessageThreadPoolNums > 1
-			if want := !fitting && s.Name != "quiet" && s.Name != "sync-flush"; held != want || fitting && c.Duration > sim.Second {
-				t.Errorf("%s, fitting %v: held up %v, want %v; %v", s.Name, fitting, held, want, c.Duration)
+			if want := fitting || s.Name != "quiet" && s.Name != "sync-flush"; held != want {
+				t.Errorf("%s, fitting %v: held up %v, want %v", s.Name, fitting, held, want)
+			}
+			if !fitting || c.Broker.FlushDiskType == model.SyncFlush { // what that takes is measured
+				continue
+			}
+			r, err := simulate(t.Context(), c, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := int64(len(r.sojourns)); r.counts[model.OK] != n || n < 400 || c.Duration > sim.Second || c.Broker.SendMessageThreadPoolNums != 1 {
+				t.Errorf("%s: %d sends, of which %d were stored, in %v", s.Name, n, r.counts[model.OK], c.Duration)
 			}
 		}
 	}
