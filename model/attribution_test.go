@@ -114,6 +114,8 @@ func TestWaitsByHand(t *testing.T) {
 			[]by{{}, {"append_stall": 50, "freeze": 250}}},
 		{"frozen when it is due", []sim.Time{100 * ms, 101 * ms}, []func(*model.Config){stall(once(model.StallAppend, 100*ms, 400*ms), once(model.StallProcess, 302*ms, 98*ms))},
 			[]by{{}, {"append_stall": 200, "sweep": 1, "freeze": 98}}},
+		{"held up outside by a freeze", []sim.Time{110 * ms, 120 * ms, 130 * ms, 230 * ms, 230 * ms}, []func(*model.Config){slow, stall(once(model.StallProcess, 100*ms, 100*ms))},
+			[]by{{}, {"after_freeze": 5}, {"after_freeze": 10}, {}, {"backlog": 5}}},
 		{"the page cache is busy", []sim.Time{100 * ms, 1000 * ms}, []func(*model.Config){stall(once(model.StallAppend, 100*ms, 1200*ms))},
 			[]by{{}, {"append_stall": 101, "sweep": 2}}},
 	} {

@@ -19,11 +19,14 @@ import "brokersim/sim"
 //     send came. Sends that were swept since have paid for it with the time
 //     that each would have taken. So a stall of 5 ms explains 5 ms of each wait
 //     in an overload and no more. Of several stalls it is the one that took most.
+//     What a halt of the process held up outside counts as left by it, if the
+//     queue was empty.
 type meter struct {
 	at      Cause // dominant since then,
 	since   sim.Time
 	halt    Cause    // but for this until
 	frozen  sim.Time // then
+	stood   sim.Time // how long that is
 	turns   uint32   // how often at has changed
 	holder  uint32   // the worker that has had the put lock last
 	threads [causes]int32
@@ -78,12 +81,16 @@ func (m *meter) turn(now sim.Time, c Cause) {
 	}
 }
 
+// outsideFor is how long after a halt the sends come that it held up outside, in
+// the socket: a queue that begins to grow then is what it left.
+const outsideFor = 10 * sim.Millisecond
+
 // freeze makes c, a halt, the dominant cause from now until end. Of several at
 // once it is the one that lasts longest.
 func (m *meter) freeze(c Cause, now, end sim.Time) {
 	m.advance(now)
 	if end > m.frozen {
-		m.halt, m.frozen = c, end
+		m.halt, m.frozen, m.stood = c, end, end-now
 	}
 	m.turns++
 }
@@ -147,6 +154,9 @@ func (b *broker) queued(now sim.Time) {
 			m.taken = 0
 			if m.spend {
 				m.spend, m.debt, m.worst, m.spent = false, 0, 0, [causes]sim.Time{}
+			}
+			if m.stood > 0 && now >= m.frozen && now-m.frozen < outsideFor {
+				m.spend, m.debt, m.worst = true, m.stood, m.halt
 			}
 		}
 	case m.frozen > m.since:

@@ -192,6 +192,10 @@ func (b *broker) transfer(i int) {
 
 func (b *broker) stalledSlave(s *stallSet, where StallWhere, now, base sim.Time) sim.Time {
 	end := s.end(now, base)
+	if end.stalled && b.put.replica { // else no send feels it
+		b.stalls()
+		b.stalled(base, end.at, 0)
+	}
 	if end.stalled && b.obs.Stall != nil {
 		b.obs.Stall(StallRecord{where, now, end.at, Absent})
 	}

@@ -15,7 +15,7 @@
 //   - around the first incident the same is kept once more at 1 ms, so that it
 //     can be shown from near in a run of any length.
 //
-// [Write] makes five figures from an [Input]:
+// [PNG] and [SVG] draw one of five figures from an [Input]:
 //
 //	incident-timeline  each send by its sojourn time, stalls, limit, sweeps
 //	queue-lock         queue length and lock-held time on one time axis
