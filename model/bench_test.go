@@ -185,3 +185,42 @@ func BenchmarkBroker(b *testing.B) {
 		report(b)
 	})
 }
+
+// BenchmarkProducers is the broker of BenchmarkBroker, twice, with producers of
+// every kind that try again, half of them a closed loop: per attempt, what
+// messages cost beside it.
+func BenchmarkProducers(b *testing.B) {
+	const duration = 60 * sim.Second
+	plain := benchConfig(duration)
+	retrying := benchConfig(duration)
+	retrying.Route = Route{Brokers: 2}
+	retrying.Stalls = append(retrying.Stalls, retrying.Stalls[0])
+	retrying.Stalls[1].Broker = 1
+	retrying.Producers = nil
+	for i, arrivals := range []string{"poisson(rate=1000/s)", "poisson(rate=1000/s)", "closed(n=10, think=exponential(mean=5ms))"} {
+		a, err := variate.ParseArrivals(arrivals)
+		if err != nil {
+			b.Fatal(err)
+		}
+		retrying.Producers = append(retrying.Producers, Producer{
+			Name: itoa(i), Arrivals: a, Body: must1KiB(), Timeout: 250 * sim.Millisecond,
+			Release: []string{"5.3.3", "4.2.0", "5.3.3"}[i], RetryTimesWhenSendFailed: 2, SendLatencyFaultEnable: true,
+			Handler: HandlerResend, Resends: 3, Backoff: must("100ms"),
+		})
+	}
+	for _, c := range []struct {
+		name string
+		cfg  *Config
+	}{{"plain", plain}, {"retrying", retrying}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var attempts, again int64
+			for b.Loop() {
+				n := &runBroker(c.cfg).books.counted
+				attempts, again = n.Attempts.Sent, n.Retries+n.Resends
+			}
+			b.ReportMetric(float64(attempts)*float64(b.N)/b.Elapsed().Seconds(), "attempts/s")
+			b.ReportMetric(float64(again), "again")
+		})
+	}
+}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"brokersim/model"
 	"brokersim/sim"
+	"brokersim/sim/variate"
 )
 
 // liveConfig is a broker with all that a live run takes from the model: two
@@ -169,5 +171,34 @@ func TestFreezesInOrder(t *testing.T) {
 	}
 	if _, _, ok := f.Next(); ok {
 		t.Error("a third freeze of two")
+	}
+}
+
+// TestNotLive: what a live run can't do is named key by key.
+func TestNotLive(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*model.Producer)
+		want []string // how the faults begin
+	}{
+		"the defaults of a client":  {func(p *model.Producer) { p.RetryTimesWhenSendFailed = 2 }, nil},
+		"a client that retries":     {func(p *model.Producer) { p.Release, p.RetryTimesWhenSendFailed = "5.3.3", 2 }, []string{"retryTimesWhenSendFailed: a client of release 5.3.3 sends again after SYSTEM_BUSY"}},
+		"timeouts that are retried": {func(p *model.Producer) { p.Release, p.RetryTimesWhenSendFailed = "4.2.0", 1 }, []string{"retryTimesWhenSendFailed: a client of release 4.2.0 sends again after a timeout"}},
+		"it has no retries":         {func(p *model.Producer) { p.Release = "5.3.3" }, nil},
+		"all else": {func(p *model.Producer) {
+			p.Arrivals, p.Mode, p.Batch, p.Handler = arrivals("closed(n=2, think=1s)"), model.SendAsync, 2, model.HandlerResend
+		}, []string{"arrivals: ", "mode: ", "batch: ", "handler: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := bare("4.3.2", sim.Second, at(0))
+			c.edit(&cfg.Producers[0])
+			got := cfg.Producers[0].NotLive(&cfg)
+			if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			_, err := model.Sends(&cfg, 0, 10)
+			if _, closed := cfg.Producers[0].Arrivals.(variate.Closed); closed != (err != nil) {
+				t.Errorf("sends: %v", err)
+			}
+		})
 	}
 }

@@ -105,9 +105,10 @@ func (f *faultTable) update(t *Traits, broker int32, now, latency sim.Time, isol
 	item := &f.items[broker]
 	*item = faultItem{known: true, reachable: reachable, latencyMs: ms, from: now}
 	for i, least := range t.FaultLatencyMaxMs {
-		if held >= least {
-			item.from = now + sim.Time(t.FaultNotAvailableMs[i])*sim.Millisecond
+		if held < least {
+			break
 		}
+		item.from = now + sim.Time(t.FaultNotAvailableMs[i])*sim.Millisecond
 	}
 }
 

@@ -337,3 +337,37 @@ func TestEveryStallIsTold(t *testing.T) {
 		}
 	}
 }
+
+// What became of the messages answers two questions, and fits a terminal.
+func TestMessages(t *testing.T) {
+	var b strings.Builder
+	p := &printer{Writer: &b, style: ui.Style{Width: 80}, Input: Input{Result: &model.Result{
+		Attempts: model.AttemptCounts{Sent: 300, Success: 250, ClientTimeout: 50},
+		Messages: model.MessageCounts{Offered: 200, StoredOnce: 150, StoredMoreThanOnce: 20, NotStoredKnown: 10, NotStoredUnknown: 5, StoredThoughtFailed: 15},
+		Retries:  90, Resends: 10, Inversions: 1,
+		Brokers: []model.AttemptCounts{{Sent: 100, Success: 100}, {Sent: 200, Success: 150, ClientTimeout: 50}},
+	}}}
+	p.brokers()
+	p.messages()
+	want := `
+Attempts by broker
+  broker  sent  success  client_timeout
+  0        100      100               0
+  1        200      150              50
+
+Messages: was it lost, will it be duplicated?
+                              share, %
+  stored_once            150     75.00  neither
+  stored_more_than_once   20     10.00  duplicated
+  not_stored_known        10      5.00  lost unless sent again: it is known
+  not_stored_unknown       5      2.50  lost, and nobody knows
+  stored_thought_failed   15      7.50  duplicated if it is sent again
+  offered                200
+  of 300 attempts 90 were retries by the client
+  10 calls made again by the application's handler
+  1 send stored behind a later one of the same producer and queue
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
