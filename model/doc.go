@@ -11,6 +11,7 @@
 // Read the files in this order.
 //
 //  1. release.go    what the release does and what its settings are by default
+//     releasechange.go what another release changes
 //     config.go     what a run is given
 //     broker.go     the kinds of events and the loop that calls what follows
 //  2. producer.go   a producer sends; the codec thread (netty) receives:

@@ -137,6 +137,8 @@ func TestTraitsSince(t *testing.T) {
 		{"END_TRANSACTION in the send queue", "facts §1.4", func(t model.Traits) bool { return t.EndTransactionInSend }, "4.0.0-incubating", "4.3.1"},
 		{"worker free while flushing", "facts §5.3", func(t model.Traits) bool { return t.PipelinedPut }, "4.7.0", ""},
 		{"mappedFile keys", "facts §12.1", func(t model.Traits) bool { return t.MappedFileKeys }, "4.5.2", ""},
+		{"VIP channel", "facts §9.6", func(t model.Traits) bool { return t.VIPChannel }, "4.0.0-incubating", "4.5.1"},
+		{"END_TRANSACTION threads by send threads", "facts §5.1", func(t model.Traits) bool { return t.EndTxThreads }, "4.9.1", ""},
 		{"names of statuses", "facts §3.3", func(t model.Traits) bool { return t.MendedStatusNames }, "5.0.0", ""},
 		{"SYNC_MASTER needs inSyncReplicas", "facts §15.3", func(t model.Traits) bool { return t.ReplicaNeedsInSync }, "5.0.0", ""},
 		{"4 send threads", "facts §5.1", func(t model.Traits) bool { return defaults(t).SendMessageThreadPoolNums == 4 }, "4.9.1", ""},

@@ -98,6 +98,19 @@ func readMost(r io.Reader, most int64) ([]byte, error) {
 	return b, err
 }
 
+// OwnRelease is the release that the file itself asks for, whatever the
+// overrides say.
+func (s *Scenario) OwnRelease() string {
+	if len(s.Sets) == 0 {
+		return s.Config.Broker.Release
+	}
+	own, err := Parse(s.filename, s.Source, s.resolve)
+	if err != nil { // it needs its overrides
+		return s.Config.Broker.Release
+	}
+	return own.Config.Broker.Release
+}
+
 // Named gives the bundled scenario of that name, or an error that says which
 // there are.
 func Named(name string) (*Scenario, error) {

@@ -109,7 +109,7 @@ func (l *liveRun) run(cmd *cobra.Command, args []string) error {
 	}
 	var folders []*output.Folder
 	j := &job{
-		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
+		scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash}, release: sc.OwnRelease(),
 		config:   &sc.Config,
 		expects:  sc.Expects,
 		warnings: slices.Concat(sc.Warnings, live.Warnings(&sc.Config)),

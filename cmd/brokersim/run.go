@@ -46,7 +46,7 @@ outside --out is replaced with --force alone.`,
 		}
 		n, workers := int(s.replications.value), int(s.workers.value)
 		return s.do(cmd, &job{
-			scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash},
+			scenario: model.ScenarioRef{Name: sc.Name, Hash: sc.Hash}, release: sc.OwnRelease(),
 			config:   &sc.Config,
 			expects:  sc.Expects,
 			warnings: sc.Warnings,

@@ -30,6 +30,7 @@ import (
 // job is what a command simulates and how it tells the result.
 type job struct {
 	scenario model.ScenarioRef
+	release  string // that the scenario's file asks for; "": as config
 	config   *model.Config
 	expects  []scenarios.Expect
 	warnings []string
@@ -114,9 +115,11 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 		Duration: j.config.Duration, Partial: result.Partial, Recorder: recorder,
 		Latency: spectrum(study.LatencyHistogram(), &result.LatencyMs), Waiting: spectrum(study.WaitingHistogram(), &result.WaitingMs),
 	})
+	own := cmp.Or(j.release, j.config.Broker.Release)
 	err = s.tell(cmd, j, summary.Input{
 		Result: result, Study: study, Story: story, About: j.about(), Wrote: w.paths, Repeat: j.repeat,
 		Replicates: cmd.Flags().Lookup("replications") != nil,
+		Release:    j.config.Broker.Release, Own: own, Changes: j.config.ReleaseChanges(own),
 	})
 	switch err := errors.Join(append(w.failures, err)...); {
 	case err != nil:

@@ -22,6 +22,10 @@ type Input struct {
 	Study  *model.Study
 	Story  *Story // of replication 1
 	About  string // what was simulated
+	// Release and Changes: what the run's release changes against the scenario's
+	// own, Own; nothing if it is the same.
+	Release, Own string
+	Changes      []string
 	// Replicates says that the command could make more replications.
 	Replicates bool
 	Wrote      []string
@@ -33,6 +37,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	out := bufio.NewWriter(w)
 	p := &printer{Writer: out, style: style, Input: in}
 	p.verdict(p.answer())
+	p.release()
 	p.story()
 	p.waiting()
 	p.recovery()
@@ -53,6 +58,20 @@ type printer struct {
 	io.Writer
 	style ui.Style
 	Input
+}
+
+// release says what another release than the scenario's own changes.
+func (p *printer) release() {
+	if p.Release == p.Own {
+		return
+	}
+	p.heading("What release %s changes here, from %s", p.Release, p.Own)
+	for _, change := range p.Changes {
+		fmt.Fprintf(p, "  %s\n", change)
+	}
+	if len(p.Changes) == 0 {
+		fmt.Fprintln(p, "  nothing that this run shows")
+	}
 }
 
 func (p *printer) heading(format string, args ...any) {
