@@ -88,9 +88,12 @@ func anyConfig(t *rapid.T) model.Config {
 		cfg.Producers = append(cfg.Producers, p)
 	}
 	cfg.Stalls = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) model.Stall {
-		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess, model.StallFlush, model.StallNetwork, model.StallReplica}).Draw(t, "where"),
+		s := model.Stall{Where: rapid.SampledFrom([]model.StallWhere{model.StallAppend, model.StallSweep, model.StallProcess, model.StallGC, model.StallSteal, model.StallCPU, model.StallFlush, model.StallNetwork, model.StallReplica}).Draw(t, "where"),
 			Broker: rapid.IntRange(0, max(1, cfg.Route.Brokers)-1).Draw(t, "broker"),
 			At:     sim.Time(rapid.IntRange(0, 2000).Draw(t, "at ms")) * ms, Until: model.Absent}
+		if s.Where == model.StallCPU {
+			s.Tasks = rapid.IntRange(1, 20).Draw(t, "tasks")
+		}
 		switch length := sim.Time(rapid.IntRange(1, 1500).Draw(t, "length ms")) * ms; rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
 			s.Until = s.At + length
@@ -107,7 +110,15 @@ func anyConfig(t *rapid.T) model.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range traits.Swept[1:] {
+	cfg.Machine.NIC = rapid.SampledFrom([]float64{0, 1e9, 100e6}).Draw(t, "nic")
+	if rapid.IntRange(0, 3).Draw(t, "long polling") == 0 {
+		cfg.Loads = append(cfg.Loads, model.Load{Queue: "pull", Consumers: rapid.IntRange(1, 5).Draw(t, "consumers"), Service: dist("exponential(mean=1ms)")})
+	}
+	queues := traits.Swept[1:]
+	if traits.EndTransactionInSend {
+		queues = append(slices.Clone(queues), model.EndTransactionQueue)
+	}
+	for _, q := range queues {
 		if rapid.IntRange(0, 3).Draw(t, "load") == 0 {
 			cfg.Loads = append(cfg.Loads, model.Load{Queue: q.String(), Arrivals: arrivals(process.Draw(t, "process")), Service: dist("exponential(mean=30ms)")})
 		}
@@ -374,7 +385,7 @@ func checkCounts(t *rapid.T, cfg *model.Config, c *course) {
 		}
 	}
 	for _, q := range r.Queues {
-		if q.Arrived != q.Served+q.TimeoutCleanQueue+q.Overload {
+		if q.Arrived != q.Served+q.TimeoutCleanQueue+q.PCBusyCleanQueue+q.Overload {
 			t.Fatalf("queue: %+v", q)
 		}
 	}

@@ -19,19 +19,6 @@ func base() model.Config {
 	}
 }
 
-func replayDir(t *testing.T, dir string) *Agreement {
-	t.Helper()
-	e, err := Open(os.DirFS(dir), base())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, a, err := Replay(context.Background(), &e.Config, e.Requests, model.Observer{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 // TestTraces holds the model against traces of a real 4.3.2 broker, request
 // by request. The figures are those that the model must reach; what it
 // reaches is logged.
