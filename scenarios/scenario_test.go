@@ -90,7 +90,7 @@ func outcome(files map[string][]byte) string {
 
 func TestBundled(t *testing.T) {
 	want := strings.Fields(`burst closed-loop file-roll freeze gc-pause incident-208ms incident-208ms-pagecache nic-full overload queue-full quiet raised-limits retry-storm stall-1200ms stall-500ms
-		sweeper-late threads threads-32 two-brokers-one-sick wait-limit`)
+		sweeper-late sync-flush sync-master threads threads-32 two-brokers-one-sick wait-limit`)
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

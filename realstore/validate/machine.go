@@ -131,7 +131,11 @@ func (m *machine) at(b *bench, rate float64) error {
 	}
 	b.rate, b.full, b.fitting = rate, full, fitting
 	if m.Profile != nil {
-		b.mismatches = m.Profile.Mismatches(full)
+		own := *m.Profile
+		if full.Broker.FlushDiskType == model.SyncFlush { // as broker.virtual has it
+			own.Flushes = []model.FlushProfile{{Mode: model.FlushSync}}
+		}
+		b.mismatches = own.Mismatches(full)
 	}
 	return nil
 }

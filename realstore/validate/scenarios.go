@@ -40,7 +40,7 @@ delay = "400us"
 	{Name: "threads", Title: "4 send threads, reentrant lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + twoStalls},
 	{Name: "threads-spin", Title: "4 send threads, spin lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + `useReentrantLockWhenPutMessage = false
 ` + twoStalls},
-	{Name: "sync-flush", Title: "each send waits for the disk", Rates: []float64{200, 50}, Text: strings.Replace(head("3s", 1), `"4.9.4"`, `"4.6.1"
+	{Name: "sync-flush", Title: "each send waits for the disk", Rates: []float64{500, 200}, Text: strings.Replace(head("3s", 1), `"4.9.4"`, `"4.6.1"
 flushDiskType = "SYNC_FLUSH"`, 1)},
 }
 
