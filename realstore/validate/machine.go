@@ -277,6 +277,11 @@ func (m *machine) replay(ctx context.Context, b *bench, broker *broker, rec *liv
 	if err != nil {
 		return r, nil, err
 	}
+	if b.full.Broker.FlushDiskType == model.SyncFlush {
+		if err := recording.MeasureFlush(&e.Config, e.Requests); err != nil {
+			return r, nil, err
+		}
+	}
 	_, agreement, err := recording.Replay(ctx, &e.Config, e.Requests, model.Observer{Attempt: func(a *model.Attempt) { r.take(a.Arrive, a) }}, nil)
 	return r, agreement, err
 }
