@@ -1,6 +1,8 @@
 package claims
 
 import (
+	"strings"
+
 	"brokersim/model"
 )
 
@@ -29,7 +31,7 @@ func articleA() []Claim {
 		ID:      "A2",
 		Says:    "A send waits at most about 210 ms in the queue before TIMEOUT_CLEAN_QUEUE: the limit of 200 ms and one sweep.",
 		Release: EveryRelease, Facts: "§1.1, §1.3, §15.2",
-		Why:   "200 ms and less than 10 ms more is right for a sweeper that is in time. What keeps its thread from running (a pause of the process, cores taken by threads that spin) is added to the period.",
+		Why:   "200 ms and less than 10 ms more is right for a sweeper that is in time. What keeps its thread from running (a pause of the process, cores taken by threads that spin, a dump of all stacks) is added to the period, and a response callback at the head of the queue stops it.",
 		Cases: within210(ofTimeouts(fromPeriod(210)), "TIMEOUT answers that read 210 ms and more"),
 	}, {
 		ID:      "A3",
@@ -90,9 +92,10 @@ func articleA() []Claim {
 		Release: fourThreeTwo, Facts: "§5.3, §6.1, §7.3, §13 A9",
 		Why: "What the lock covers is done by one thread at a time. Where the thread waits outside the lock, for a flush or a replica, the number of threads is the number of sends that can wait at once.",
 		Cases: []Case{
-			{When: "flush and replica are asynchronous", Scenario: "overload", Replications: 10,
-				Variants: []Variant{{"1 thread", nil}, {"16 threads", []string{"broker.sendMessageThreadPoolNums=16"}}},
-				Tests:    []Test{{Measure{"messages stored a second, 16 threads over 1", Number, Over, throughput, 1, 0}, Want{"<", 1.05}}}},
+			{When: "flush and replica are asynchronous", Scenario: "overload", Replications: 10, Variants: threads("1 thread", "16 threads"), Tests: storesNoMore},
+			{When: "the flush is synchronous and the release is 4.3.2 (up to 4.6.1)", Scenario: "sync-flush", Replications: 5, Variants: threads("1 thread", "16 threads"), Tests: storesNoMore},
+			{When: "the replica is synchronous and the release is 4.3.2 (up to 4.6.1)", Scenario: "sync-master", Replications: 5, Variants: threads("1 thread", "16 threads"), Tests: storesNoMore},
+			{When: "the flush is synchronous and the release is 4.9.4 (from 4.7.0)", Scenario: "sync-flush", Replications: 5, Variants: threads("1 thread", "16 threads", "broker.release=4.9.4"), Tests: storesNoMore},
 		},
 	}, {
 		ID:      "A10",
@@ -120,9 +123,22 @@ func articleA() []Claim {
 			{When: "more messages come than can be stored", Scenario: "overload", Replications: 10, Tests: []Test{byAppendStall}},
 			{When: "the whole process stands still", Scenario: "freeze", Tests: []Test{byAppendStall}},
 			{When: "a put waits for a new file", Scenario: "file-roll", Replications: 5, Tests: []Test{byAppendStall}},
+			{When: "a send waits for its flush (SYNC_FLUSH)", Scenario: "sync-flush", Replications: 5, Tests: []Test{byAppendStall}},
+			{When: "a send waits for the slave (SYNC_MASTER)", Scenario: "sync-master", Replications: 5, Tests: []Test{byAppendStall}},
 		},
 	}}
 }
+
+// threads are variants with so many send threads as their names begin with.
+func threads(few, many string, sets ...string) []Variant {
+	variant := func(name string) Variant {
+		n, _, _ := strings.Cut(name, " ")
+		return Variant{name, append([]string{"broker.sendMessageThreadPoolNums=" + n}, sets...)}
+	}
+	return []Variant{variant(few), variant(many)}
+}
+
+var storesNoMore = []Test{{Measure{"messages stored a second, 16 threads over 1", Number, Over, throughput, 1, 0}, Want{"<", 1.05}}}
 
 var every10ms = []Test{
 	{Measure{"time from one sweep to the next", Ms, Mean, sweepGap, 0, 0}, Want{">", 9.9}},
@@ -137,6 +153,12 @@ func within210(of Quantity, what string) []Case {
 		{When: "32 threads spin for the lock on 2 cores", Scenario: "stalls", Replications: 10, Tests: tests,
 			Variants: []Variant{{"32 threads", []string{"broker.sendMessageThreadPoolNums=32"}}}},
 		{When: "the whole process stands still for 250 ms", Scenario: "freeze", Tests: tests},
+		{When: "response callbacks are in the send queue (4.7.1 to 4.9.2)", Scenario: "freeze", Replications: 10, Tests: tests,
+			Variants: []Variant{{"4.8.0, append stalls", []string{"broker.release=4.8.0", "stall.0.where=append", "stall.0.for=400ms"}}}},
+		{When: "there are none (4.3.2), under the same load", Scenario: "freeze", Replications: 10, Tests: tests,
+			Variants: []Variant{{"4.3.2, append stalls", []string{"stall.0.where=append", "stall.0.for=400ms"}}}},
+		{When: "the sweeper dumps all stacks (5.x)", Scenario: "stalls", Replications: 30, Tests: tests,
+			Variants: []Variant{{"5.1.4", []string{"broker.release=5.1.4", "broker.sendMessageThreadPoolNums=1"}}}},
 	}
 }
 

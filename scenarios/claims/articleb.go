@@ -73,8 +73,19 @@ func articleB() []Claim {
 			{When: "the client is 5.3.3 and sends asynchronously", Scenario: "long-stall", Variants: client("5.3.3", "producer.0.mode=async"), Tests: noRetry},
 		},
 	}, {
-		ID: "B10", Says: "Only SUCCESS gives the application a result; all other codes throw.", Release: EveryRelease, Facts: "§9.2, §13 B10",
-		Elsewhere: "the statuses of flush and replica are not simulated yet: facts §9.2 (codes 10, 11 and 12 give a SendResult as well)",
+		ID:      "B10",
+		Says:    "Only SUCCESS gives the application a result; every other code throws.",
+		Release: EveryRelease, Facts: "§3.3, §9.2, §13 B10",
+		Why: "Codes 10, 11 and 12 say that the message is stored, but not yet flushed or replicated: they give a SendResult as well.",
+		Cases: []Case{
+			{When: "the answer is TIMEOUT_CLEAN_QUEUE (code 2)", Scenario: "stalls", Replications: 5, Tests: throws(func(a *model.AttemptCounts) int64 { return a.TimeoutCleanQueue + a.PCBusyCleanQueue + a.RejectRequest })},
+			{When: "the answer is FLUSH_DISK_TIMEOUT (code 10)", Scenario: "sync-flush", Replications: 5, Tests: throws(func(a *model.AttemptCounts) int64 { return a.FlushDiskTimeout }),
+				Variants: []Variant{{"a flush of 6 s", []string{"broker.release=4.9.4", "store.flush=1ms", "stall.0.where=flush", "stall.0.at=5s", "stall.0.for=6s", "producer.0.timeout=10s"}}}},
+			{When: "the answer is SLAVE_NOT_AVAILABLE (code 11)", Scenario: "sync-master", Replications: 5, Tests: throws(func(a *model.AttemptCounts) int64 { return a.SlaveNotAvailable }),
+				Variants: []Variant{{"no slave", []string{"replica.slaves=0"}}}},
+			{When: "the answer is FLUSH_SLAVE_TIMEOUT (code 12)", Scenario: "sync-master", Replications: 5, Tests: throws(func(a *model.AttemptCounts) int64 { return a.FlushSlaveTimeout }),
+				Variants: []Variant{{"a slave that stands still for 8 s", []string{"broker.release=4.9.4", "stall.0.where=replica", "stall.0.at=5s", "stall.0.for=8s", "producer.0.timeout=10s"}}}},
+		},
 	}, {
 		ID:      "B11",
 		Says:    "A message is tried as many times as retryTimesWhenSendFailed says.",
@@ -289,6 +300,15 @@ var (
 	notTwice     = []Test{{Measure{"messages stored more than once", Percent, Share, fate(storedTwice), 0, 0}, Want{"<", hardly}}}
 	attemptsEach = Measure{"attempts for each message", Number, Mean, attemptsPerMessage, 0, 0}
 )
+
+// throws is about the answers of one kind, of runs in which all others are
+// SUCCESS: how many of them leave the producer without a result.
+func throws(of func(a *model.AttemptCounts) int64) []Test {
+	return []Test{{Measure{"messages without a result, of those answered so", Percent, Share, func(o *Observed) (part, whole float64) {
+		m := &o.Messages
+		return float64(m.NotStoredKnown + m.NotStoredUnknown + m.StoredThoughtFailed), float64(of(&o.Attempts))
+	}, 0, 0}, Want{">", 0.5}}}
+}
 
 func retries(o *Observed) (part, whole float64) {
 	return float64(o.Retries), float64(o.Attempts.Sent)

@@ -19,6 +19,7 @@ func folklore() []Claim {
 				Variants: []Variant{{"1 thread", nil}, {"32 threads", []string{"broker.sendMessageThreadPoolNums=32"}}}},
 			{When: "appends are held up now and then", Scenario: "stalls", Tests: noHelp,
 				Variants: []Variant{{"1 thread", []string{"machine.cores=64"}}, {"32 threads", []string{"machine.cores=64", "broker.sendMessageThreadPoolNums=32"}}}},
+			{When: "the flush is synchronous and the release is 4.3.2 (up to 4.6.1)", Scenario: "sync-flush", Replications: 5, Tests: noHelp, Variants: threads("1 thread", "32 threads")},
 		},
 	}, {
 		ID:      "raise-limit",

@@ -18,9 +18,12 @@ var verdicts = []struct {
 		{Yes, 0, 9.9, 11}, // the sweeper is held up for 78 ms each second
 	}},
 	{"A2", HoldsWhen, []decided{
-		{Yes, 0, 0, 0.29}, // the sweeper is in time
-		{No, 0, 13, 100},  // 32 threads spin for the lock on 2 cores
-		{No, 0, 33, 100},  // the whole process stands still for 250 ms
+		{Yes, 0, 0, 0.29},       // the sweeper is in time
+		{No, 0, 12, 100},        // 32 threads spin for the lock on 2 cores
+		{No, 0, 33, 100},        // the whole process stands still for 250 ms
+		{No, 0, 29, 100},        // response callbacks are in the send queue (4.7.1 to 4.9.2)
+		{Yes, 0, 0.00036, 0.33}, // there are none (4.3.2), under the same load
+		{No, 0, 1.2, 18},        // the sweeper dumps all stacks (5.x)
 	}},
 	{"A3", HoldsWhen, []decided{
 		{No, 0, 1, 1},  // the release is 4.0.0-incubating to 4.1.0-incubating
@@ -50,8 +53,11 @@ var verdicts = []struct {
 		{Yes, 0, 1, 1}, // the release is 4.0.0-incubating to 4.9.0
 		{No, 0, 0, 0},  // the release is 4.9.1 to 5.3.3
 	}},
-	{"A9", Holds, []decided{
+	{"A9", HoldsWhen, []decided{
 		{Yes, 0, 0.99, 1.1}, // flush and replica are asynchronous
+		{No, 0, 1, 4.4},     // the flush is synchronous and the release is 4.3.2 (up to 4.6.1)
+		{No, 0, 1, 3.8},     // the replica is synchronous and the release is 4.3.2 (up to 4.6.1)
+		{Yes, 0, 1, 1},      // the flush is synchronous and the release is 4.9.4 (from 4.7.0)
 	}},
 	{"A10", HoldsWhen, []decided{
 		{Yes, 0, 0.11, 1.4}, // there are 4 threads and the producer does not wait for answers
@@ -64,6 +70,8 @@ var verdicts = []struct {
 		{No, 0, 0, 0.025}, // more messages come than can be stored
 		{No, 0, 0, 0.048}, // the whole process stands still
 		{No, 0, 0, 0.42},  // a put waits for a new file
+		{No, 0, 0, 0.058}, // a send waits for its flush (SYNC_FLUSH)
+		{No, 0, 0, 0.037}, // a send waits for the slave (SYNC_MASTER)
 	}},
 	{"B1", DoesNotHold, []decided{
 		{No, 0, 9.9, 11}, // nothing disturbs the sweeper
@@ -88,8 +96,8 @@ var verdicts = []struct {
 		{No, 1, 4.4, 58}, // 5 messages come a second
 	}},
 	{"B6", HoldsWhen, []decided{
-		{Yes, 0, 2.4, 17},    // the process is killed
-		{No, 0, -0.06, 0.29}, // the power fails
+		{Yes, 0, 2.4, 17},     // the process is killed
+		{No, 0, -0.056, 0.29}, // the power fails
 	}},
 	{"B7", DoesNotHold, []decided{
 		{No, 0, 1.8, 13}, // an append is held up
@@ -104,7 +112,12 @@ var verdicts = []struct {
 		{No, 0, 9, 59},     // the client is 5.3.0
 		{Yes, 0, 0, 0.023}, // the client is 5.3.3 and sends asynchronously
 	}},
-	{"B10", NotBehaviour, nil},
+	{"B10", HoldsWhen, []decided{
+		{Yes, 0, 97, 110}, // the answer is TIMEOUT_CLEAN_QUEUE (code 2)
+		{No, 0, 0, 0.72},  // the answer is FLUSH_DISK_TIMEOUT (code 10)
+		{No, 0, 0, 0.012}, // the answer is SLAVE_NOT_AVAILABLE (code 11)
+		{No, 0, 0, 0.068}, // the answer is FLUSH_SLAVE_TIMEOUT (code 12)
+	}},
 	{"B11", DoesNotHold, []decided{
 		{No, 1, 3, 3}, // the mode is SYNC
 		{No, 0, 1, 1}, // the mode is ASYNC
@@ -127,7 +140,7 @@ var verdicts = []struct {
 		{No, 0, 4, 4},  // the release is 4.9.1 to 5.3.3
 	}},
 	{"B16", HoldsWhen, []decided{
-		{Yes, 0, 12, 160}, // 32 threads wait on 2 cores
+		{Yes, 0, 11, 160}, // 32 threads wait on 2 cores
 		{No, 0, 0, 0},     // 2 threads wait on 8 cores
 	}},
 	{"B17", HoldsWhen, []decided{
@@ -154,6 +167,7 @@ var verdicts = []struct {
 	{"threads", HoldsWhen, []decided{
 		{Yes, 0, 0.92, 0.97}, // more messages come than can be stored
 		{No, 0, 0.15, 0.9},   // appends are held up now and then
+		{No, 0, 0, 0},        // the flush is synchronous and the release is 4.3.2 (up to 4.6.1)
 	}},
 	{"raise-limit", HoldsWhen, []decided{
 		{Yes, 0, 0, 0.023}, // each stall is shorter than the new limit of 1000 ms
@@ -167,21 +181,24 @@ var verdicts = []struct {
 	{"busy-duplicates", DoesNotHold, []decided{
 		{No, 0, 0, 0.08},  // appends are held up now and then
 		{No, 0, 0, 0.073}, // an append is held up for 1.2 s
-		{No, 0, 0, 0.095}, // 32 threads and the sweeper race on 2 cores
+		{No, 0, 0, 0.094}, // 32 threads and the sweeper race on 2 cores
 	}},
 	{"at-most-210", HoldsWhen, []decided{
-		{Yes, 0, 0, 0.29}, // the sweeper is in time
-		{No, 0, 24, 100},  // 32 threads spin for the lock on 2 cores
-		{No, 0, 36, 100},  // the whole process stands still for 250 ms
+		{Yes, 0, 0, 0.29},  // the sweeper is in time
+		{No, 0, 24, 100},   // 32 threads spin for the lock on 2 cores
+		{No, 0, 36, 100},   // the whole process stands still for 250 ms
+		{No, 0, 28, 100},   // response callbacks are in the send queue (4.7.1 to 4.9.2)
+		{Yes, 0, 0, 0.045}, // there are none (4.3.2), under the same load
+		{No, 0, 1, 14},     // the sweeper dumps all stacks (5.x)
 	}},
 	{"queue-of-9", DoesNotHold, []decided{
 		{No, 0, 0.65, 5.6}, // 9 at most were waiting
 	}},
 	{"retries", HoldsWhen, []decided{
-		{No, 0, -39, -5.8},  // an append is held up for 1.2 s and the application sends again after 1 s
-		{No, 0, -20, -2.9},  // one of two brokers is held up and the client (5.3.0) tries the other
-		{No, 0, -2.6, -0.2}, // more messages come than can be stored and the application sends again after 1 s
-		{Yes, 0, 32, 220},   // limits are high, a stall outlasts the producers' timeout, and they send again after 100 ms
+		{No, 0, -39, -5.8},   // an append is held up for 1.2 s and the application sends again after 1 s
+		{No, 0, -20, -2.9},   // one of two brokers is held up and the client (5.3.0) tries the other
+		{No, 0, -2.5, -0.21}, // more messages come than can be stored and the application sends again after 1 s
+		{Yes, 0, 32, 220},    // limits are high, a stall outlasts the producers' timeout, and they send again after 100 ms
 	}},
 	{"metastable", HoldsWhen, []decided{
 		{Yes, 0, 8.1, 30}, // nothing is sent again
@@ -194,6 +211,7 @@ var verdicts = []struct {
 		{No, 0, 0, 0},       // more messages come than can be stored
 		{No, 0, 0, 0},       // an append waits for a new file
 		{No, 0, 100, 100},   // the pool has 2 buffers
+		{No, 0, 95, 100},    // the replica is synchronous and there is 1 thread (up to 4.6.1)
 	}},
 	{"pool-hurts", HoldsWhen, []decided{
 		{No, 0, -8, -0.75}, // a neighbour fills the page cache
@@ -201,6 +219,7 @@ var verdicts = []struct {
 		{No, 0, 0, 0},      // more messages come than can be stored
 		{No, 0, 0, 0},      // an append waits for a new file
 		{Yes, 0, 100, 100}, // the pool has 2 buffers
+		{Yes, 0, 95, 100},  // the replica is synchronous and there is 1 thread (up to 4.6.1)
 		{Yes, 0, 2.4, 17},  // the process is killed
 	}},
 }
