@@ -155,7 +155,7 @@ func within210(of Quantity, what string) []Case {
 		{When: "the whole process stands still for 250 ms", Scenario: "freeze", Tests: tests},
 		{When: "response callbacks are in the send queue (4.7.1 to 4.9.2)", Scenario: "freeze", Replications: 10, Tests: tests,
 			Variants: []Variant{{"4.8.0, append stalls", []string{"broker.release=4.8.0", "stall.0.where=append", "stall.0.for=400ms"}}}},
-		{When: "there are none (4.3.2), under the same load", Scenario: "freeze", Replications: 10, Tests: tests,
+		{When: "appends are held up for 400 ms, and no callbacks are in the send queue (4.3.2)", Scenario: "freeze", Replications: 10, Tests: tests,
 			Variants: []Variant{{"4.3.2, append stalls", []string{"stall.0.where=append", "stall.0.for=400ms"}}}},
 		{When: "the sweeper dumps all stacks (5.x)", Scenario: "stalls", Replications: 30, Tests: tests,
 			Variants: []Variant{{"5.1.4", []string{"broker.release=5.1.4", "broker.sendMessageThreadPoolNums=1"}}}},

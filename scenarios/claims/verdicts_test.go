@@ -22,7 +22,7 @@ var verdicts = []struct {
 		{No, 0, 12, 100},        // 32 threads spin for the lock on 2 cores
 		{No, 0, 33, 100},        // the whole process stands still for 250 ms
 		{No, 0, 29, 100},        // response callbacks are in the send queue (4.7.1 to 4.9.2)
-		{Yes, 0, 0.00036, 0.33}, // there are none (4.3.2), under the same load
+		{Yes, 0, 0.00036, 0.33}, // appends are held up for 400 ms, and no callbacks are in the send queue (4.3.2)
 		{No, 0, 1.2, 18},        // the sweeper dumps all stacks (5.x)
 	}},
 	{"A3", HoldsWhen, []decided{
@@ -188,7 +188,7 @@ var verdicts = []struct {
 		{No, 0, 24, 100},   // 32 threads spin for the lock on 2 cores
 		{No, 0, 36, 100},   // the whole process stands still for 250 ms
 		{No, 0, 28, 100},   // response callbacks are in the send queue (4.7.1 to 4.9.2)
-		{Yes, 0, 0, 0.045}, // there are none (4.3.2), under the same load
+		{Yes, 0, 0, 0.045}, // appends are held up for 400 ms, and no callbacks are in the send queue (4.3.2)
 		{No, 0, 1, 14},     // the sweeper dumps all stacks (5.x)
 	}},
 	{"queue-of-9", DoesNotHold, []decided{
