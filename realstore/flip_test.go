@@ -30,7 +30,7 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 		{"of 5.3.3 written here", func(t *testing.T) string { return variedStore(t, "5.3.3") }, 500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() {
+			if testing.Short() || raceDetector {
 				c.n /= 10
 			}
 			flipStore(t, c.make(t), c.n)

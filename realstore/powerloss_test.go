@@ -367,7 +367,7 @@ func envInt(key string, otherwise int) int {
 // BROKERSIM_IMAGES=3000 takes that many.
 func TestPowerLoss(t *testing.T) {
 	images := envInt("BROKERSIM_IMAGES", 200)
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		images = 50
 	}
 	var sampled []*shadow
@@ -450,6 +450,9 @@ func TestPowerLossFindsSeededBugs(t *testing.T) {
 		{"CRC unchecked", bugNoCRC, 0}, {"truncated off by one", bugCutOffByOne, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			if raceDetector && tc.bug != bugNoSync {
+				t.Skip("one will do")
+			}
 			var tally powerTally
 			for seed := uint64(1); seed < 200; seed++ {
 				var found firstError

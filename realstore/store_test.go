@@ -12,6 +12,10 @@ import (
 	"testing"
 )
 
+// raceDetector tells whether it is on: what one goroutine does again and again,
+// ten times slower then, is done less often.
+var raceDetector bool
+
 // small are sizes at which everything rolls soon.
 func small(t testing.TB, release string) Options {
 	t.Helper()

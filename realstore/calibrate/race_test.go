@@ -1,0 +1,5 @@
+//go:build race
+
+package calibrate
+
+func init() { raceDetector = true }

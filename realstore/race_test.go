@@ -1,0 +1,5 @@
+//go:build race
+
+package realstore
+
+func init() { raceDetector = true }
