@@ -148,6 +148,12 @@ func (g *groupCommit) flush(b *broker, seq int64) bool {
 
 // flushed is the end of a flush.
 func (g *groupCommit) flushed(b *broker) {
+	if f := b.flush; f != nil {
+		if f.advance(b.eng.Now()); f.flushing { // the disk had something else to do first
+			b.eng.At(f.until, evFlushed, b.id)
+			return
+		}
+	}
 	b.log.flushed = g.target
 	if g.at < len(g.read) && b.traits.FlushTries > 2 && b.log.flushed < g.read[g.at].end {
 		b.eng.At(b.eng.Now()+flushRetryWait, evGroupCommit, b.id)

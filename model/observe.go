@@ -53,10 +53,11 @@ const (
 	StallFlush                     // a flush of SYNC_FLUSH
 	StallNetwork                   // the connection to a slave
 	StallReplica                   // a slave
+	StallCommit                    // a commit of the transient pool
 	stallWheres
 )
 
-var stallWhereNames = [stallWheres]string{"append", "sweep", "process", "gc", "steal", "cpu", "flush", "network", "replica"}
+var stallWhereNames = [stallWheres]string{"append", "sweep", "process", "gc", "steal", "cpu", "flush", "network", "replica", "commit"}
 
 func (w StallWhere) String() string { return stallWhereNames[w] }
 

@@ -24,6 +24,7 @@ type transientPool struct {
 	woken      bool     // by puts
 	takes      sampler  // a commit
 	wake       sampler
+	stalls     stallSet
 
 	committed int64    // committedWhere
 	target    int64    // of the commit under way
@@ -58,6 +59,7 @@ func (b *broker) initPool(streams sim.Streams) {
 		woken:      b.traits.PutWakesCommit || s.WakeCommitWhenPutMessage,
 		takes:      newSampler(b.cfg.Store.Commit, streams.Stream("commit")),
 		wake:       newSampler(b.cfg.Costs.Handoff, streams.Stream("commit wake")),
+		stalls:     stallsAt(b.cfg, b.place(), StallCommit, 0, streams),
 		committed:  b.log.wrote,
 	}
 	switch b.cfg.Store.Start {
@@ -196,7 +198,11 @@ func (p *transientPool) look(b *broker) {
 		return
 	}
 	p.working, p.target = true, to
-	b.eng.At(b.commits(p.committed, to), evCommitted, b.id)
+	end := p.stalls.end(now, b.commits(p.committed, to))
+	if end.stalled && b.obs.Stall != nil {
+		b.obs.Stall(StallRecord{StallCommit, now, end.at, Absent})
+	}
+	b.eng.At(end.at, evCommitted, b.id)
 }
 
 // commits is when the thread has written the log from one offset to another to

@@ -82,6 +82,9 @@ func TestCommits(t *testing.T) {
 		{"a commit takes its time, and what came meanwhile is next", "4.3.2", func(cfg *Config) { cfg.Store.Commit = must("3ms") },
 			slices.Concat(times(16, 60*ms, us*10), times(16, 61*ms, us*10)),
 			[]commitEnd{{63*ms + 151*us, 4 * page}, {66*ms + 151*us, 8 * page}}},
+		{"a stall holds the commit, not the puts", "4.3.2", func(cfg *Config) {
+			cfg.Stalls = []Stall{{Where: StallCommit, At: 50 * ms, For: must("300ms"), Until: Absent}}
+		}, times(16, 60*ms, us*10), []commitEnd{{360*ms + 151*us, 4 * page}}},
 		// A file of 4 pages ends with a blank record; its rest is committed when
 		// the put that found it full wakes the thread.
 		{"a full file whatever there is of it", "4.3.2", func(cfg *Config) { cfg.Broker.MappedFileSizeCommitLog = 2 * page }, times(8, 60*ms, us*10),

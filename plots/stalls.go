@@ -17,7 +17,7 @@ import (
 
 func bandColor(w model.StallWhere) color.Color {
 	switch w {
-	case model.StallAppend, model.StallFlush, model.StallNetwork, model.StallReplica:
+	case model.StallAppend, model.StallFlush, model.StallNetwork, model.StallReplica, model.StallCommit:
 		return bandAppend
 	case model.StallSweep, model.StallCPU:
 		return bandSweep
@@ -43,7 +43,7 @@ func bands(stalls []model.StallRecord, labels bool) layer {
 		x := func(t sim.Time) vg.Length {
 			return min(max(c.X(p.X.Norm(t.Seconds())), c.Min.X), c.Max.X)
 		}
-		for where := model.StallAppend; where <= model.StallReplica; where++ {
+		for where := model.StallAppend; where <= model.StallCommit; where++ {
 			var path vg.Path
 			end := c.Min.X - 1
 			for _, s := range stalls {
@@ -93,7 +93,7 @@ func stallWord(w model.StallWhere) string {
 		return "freeze "
 	case model.StallGC, model.StallSteal, model.StallCPU:
 		return w.String() + " "
-	case model.StallFlush, model.StallNetwork, model.StallReplica:
+	case model.StallFlush, model.StallNetwork, model.StallReplica, model.StallCommit:
 		return w.String() + " stall "
 	default:
 		return "stall "
@@ -110,6 +110,7 @@ func stallEntries(stalls []model.StallRecord) (legend []entry) {
 		{model.StallFlush, "flush stall"},
 		{model.StallNetwork, "stall of the way to a slave"},
 		{model.StallReplica, "slave stall"},
+		{model.StallCommit, "commit stall"},
 		{model.StallSweep, "sweep stall"},
 		{model.StallCPU, "cores busy"},
 		{model.StallProcess, "freeze"},

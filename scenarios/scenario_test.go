@@ -89,8 +89,9 @@ func outcome(files map[string][]byte) string {
 }
 
 func TestBundled(t *testing.T) {
-	want := strings.Fields(`burst closed-loop file-roll freeze gc-pause incident-208ms incident-208ms-pagecache nic-full overload queue-full quiet raised-limits retry-storm stall-1200ms stall-500ms
-		sweeper-late sync-flush sync-master threads threads-32 two-brokers-one-sick wait-limit`)
+	want := strings.Fields(`burst closed-loop cold-reads delete-0400 file-roll freeze gc-pause incident-208ms incident-208ms-pagecache
+		neighbours neighbours-alone nic-full overload pool pool-sync-master queue-full quiet raised-limits retry-storm stall-1200ms
+		stall-500ms sweeper-late sync-flush sync-master threads threads-32 two-brokers-one-sick wait-limit`)
 	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

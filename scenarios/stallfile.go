@@ -23,7 +23,7 @@ var stallColumns = []string{"kind", "index", "by_seq", "start_ns", "end_ns", "wi
 var stallKinds = map[string]model.StallWhere{
 	"append": model.StallAppend, "sweep": model.StallSweep, "process": model.StallProcess, "freeze": model.StallProcess,
 	"gc": model.StallGC, "steal": model.StallSteal,
-	"flush": model.StallFlush, "network": model.StallNetwork, "replica": model.StallReplica,
+	"flush": model.StallFlush, "network": model.StallNetwork, "replica": model.StallReplica, "commit": model.StallCommit,
 }
 
 // stallFile decodes the file of a [[stall]].

@@ -81,7 +81,7 @@ type stalls struct {
 	cause   stall
 	caused  bool
 	longest stall
-	count   [model.StallReplica + 1]int64
+	count   [model.StallCommit + 1]int64
 }
 
 const stallsTold = 3

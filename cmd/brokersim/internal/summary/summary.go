@@ -757,6 +757,8 @@ func stallBegins(st stall) string {
 		return "busy spell begins: tasks of others keep cores"
 	case model.StallFlush:
 		return "flush stall begins: no SYNC_FLUSH send is answered"
+	case model.StallCommit:
+		return "commit stall begins: what is in the transient pool's buffers stays there"
 	case model.StallNetwork, model.StallReplica:
 		return stallNoun(st.Where) + " begins: a slave acknowledges nothing"
 	default:
