@@ -51,7 +51,7 @@ type Attempt struct {
 	LockReq  sim.Time
 	Lock     sim.Time
 	App0     sim.Time
-	App1     sim.Time
+	App1     sim.Time // Absent though it had the lock: there was no file to append to
 	Unlock   sim.Time
 	Done     sim.Time // answer written: by the send thread, or by whoever the release has do it
 	Clean    sim.Time // removed by the sweeper

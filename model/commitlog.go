@@ -134,7 +134,10 @@ func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at 
 func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
 	a := b.attempts.at(b.workers[w].seq)
-	a.App1, a.Unlock = now, now
+	a.Unlock = now
+	if a.status.Stored() { // else it waited for a file in vain
+		a.App1 = now
+	}
 	readable := b.log.readable
 	if a.end > 0 { // else it went into no file
 		b.wroteTo(a.end)

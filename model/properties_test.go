@@ -106,6 +106,10 @@ func anyConfig(t *rapid.T) model.Config {
 		}
 		return s
 	}), 0, 4).Draw(t, "stalls")
+	if rapid.Bool().Draw(t, "own machine") {
+		anyLog(t, &cfg)
+		anyMachine(t, &cfg)
+	}
 	traits, err := model.TraitsOf(release)
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +128,59 @@ func anyConfig(t *rapid.T) model.Config {
 		}
 	}
 	return cfg
+}
+
+// anyLog has the broker write to its files in any way.
+func anyLog(t *rapid.T, cfg *model.Config) {
+	s := &cfg.Broker
+	s.WarmMapedFileEnable = rapid.Bool().Draw(t, "warmMapedFileEnable")
+	s.TransientStorePoolEnable = rapid.Bool().Draw(t, "transientStorePoolEnable")
+	s.TransientStorePoolSize = rapid.IntRange(0, 5).Draw(t, "transientStorePoolSize")
+	s.FastFailIfNoBufferInStorePool = rapid.Bool().Draw(t, "fastFailIfNoBufferInStorePool")
+	s.CommitIntervalCommitLog = rapid.SampledFrom([]int{1, 10, 200}).Draw(t, "commitIntervalCommitLog")
+	s.CommitCommitLogLeastPages = rapid.SampledFrom([]int{0, 1, 4, 1000}).Draw(t, "commitCommitLogLeastPages")
+	s.CommitCommitLogThoroughInterval = rapid.SampledFrom([]int{0, 10, 200}).Draw(t, "commitCommitLogThoroughInterval")
+	s.WakeCommitWhenPutMessage = rapid.Bool().Draw(t, "wakeCommitWhenPutMessage")
+	cfg.Store.Start = rapid.SampledFrom([]model.LogStart{model.LogRunning, model.LogRestarted, model.LogEmpty}).Draw(t, "start")
+	if cfg.Store.Start != model.LogEmpty {
+		cfg.Store.Filled = rapid.Int64Range(0, int64(s.MappedFileSizeCommitLog)).Draw(t, "filled")
+	}
+	takes := rapid.SampledFrom([]string{"0ms", "70us", "exponential(mean=20ms)", "6s"})
+	cfg.Store.Allocate, cfg.Store.Commit = dist(takes.Draw(t, "allocate")), dist(takes.Draw(t, "commit"))
+	cfg.Store.WarmPage = dist("1us")
+	cfg.Store.AtRisk = rapid.Bool().Draw(t, "at risk")
+	if rapid.Bool().Draw(t, "commit stall") {
+		cfg.Stalls = append(cfg.Stalls, once(model.StallCommit, 100*ms, 300*ms))
+	}
+}
+
+// anyMachine puts the broker on a machine with a disk, beside others.
+func anyMachine(t *rapid.T, cfg *model.Config) {
+	cached := rapid.Bool().Draw(t, "page cache")
+	if cached {
+		limit := rapid.Int64Range(1, 64).Draw(t, "limit MiB") << 20
+		cfg.Store.PageCache = &model.PageCache{
+			Memory: 1 << 30, Background: limit / 2, Limit: limit, Disk: rapid.Int64Range(1, 200).Draw(t, "disk MB/s") * 1_000_000,
+			Tick: 4 * ms, Writeback: rapid.SampledFrom([]sim.Time{0, 100 * ms}).Draw(t, "writeback"), Expire: 200 * ms,
+			Latency: dist("exponential(mean=5ms)"), StablePages: rapid.Bool().Draw(t, "stable pages"),
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "deletes") {
+			cfg.Deletes = append(cfg.Deletes, model.Delete{At: sim.Time(rapid.IntRange(0, 1000).Draw(t, "delete ms")) * ms,
+				Files: rapid.IntRange(1, 30).Draw(t, "files"), Unlink: dist("exponential(mean=100ms)"), Journal: rapid.Bool().Draw(t, "journal")})
+		}
+		cfg.Loads = append(cfg.Loads, model.Load{Queue: "pull", Arrivals: arrivals("poisson(rate=50/s)"), Service: dist("1ms"), Read: 64 << 10})
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "neighbours") {
+		n := model.Neighbour{
+			Name: fmt.Sprint("n", i), At: model.Absent, Every: dist("exponential(mean=300ms)"), For: dist("exponential(mean=200ms)"),
+			Tasks: rapid.IntRange(1, 20).Draw(t, "tasks"), ReadSize: 4096,
+			Cores: rapid.IntRange(0, 4).Draw(t, "cores of a neighbour"), Slows: rapid.IntRange(0, 200).Draw(t, "slows"),
+		}
+		if cached {
+			n.Rate, n.Reads = rapid.Int64Range(0, 1e9).Draw(t, "rate"), rapid.Int64Range(0, 1e8).Draw(t, "reads")
+		}
+		cfg.Neighbours = append(cfg.Neighbours, n)
+	}
 }
 
 // anyClient has a producer send in any way.
@@ -207,7 +264,8 @@ func checkRows(t *rapid.T, cfg *model.Config, c *course) {
 	}
 	for i := range c.rows {
 		a := &c.rows[i]
-		taken, swept, stored := a.Deq != model.Absent, a.Clean != model.Absent, a.Unlock != model.Absent
+		// A put that waited for a file in vain had the lock, and stored nothing.
+		taken, swept, stored := a.Deq != model.Absent, a.Clean != model.Absent, a.App1 != model.Absent
 		want := map[model.Outcome][3]bool{
 			model.OK: {true, false, true}, model.TimeoutCleanQueue: {false, true, false}, model.PCBusyCleanQueue: {false, true, false},
 			model.PCSynchronized: {true, false, false}, model.Other: {true, false, false},
@@ -327,7 +385,7 @@ func checkCounts(t *rapid.T, cfg *model.Config, c *course) {
 		m.begun = min(m.begun, a.Send)
 		m.attempts++
 		oneway := p.Mode == model.SendOneway
-		if a.Unlock != model.Absent {
+		if a.App1 != model.Absent {
 			m.stores++
 			copies++
 		}
