@@ -310,3 +310,32 @@ func TestTransferBatches(t *testing.T) {
 		t.Errorf("got %v after %v, want OK after %v", a.Outcome, a.Done-a.Unlock, want)
 	}
 }
+
+// TestPoolAndReplica: with the transient pool the slave sees a put only once it
+// is committed, which a lone put waits for up to 200 ms, and the transfer that
+// it woke has found nothing and waits 100 ms: a lone caller gets a handful of
+// answers a second (facts §7.4, §8).
+func TestPoolAndReplica(t *testing.T) {
+	for pool, want := range map[bool][2]int{false: {120, 150}, true: {3, 10}} {
+		cfg := mastering("4.3.2", 10*sim.Second, 0)
+		cfg.Producers[0].Arrivals = arrivals("closed(n=1, think=0s)")
+		cfg.Broker.TransientStorePoolEnable = pool
+		perSecond := len(follow(t, cfg).rows) / 10
+		if perSecond < want[0] || perSecond > want[1] {
+			t.Errorf("pool %v: %d answers a second, want %d to %d", pool, perSecond, want[0], want[1])
+		}
+	}
+}
+
+// TestPoolAndSyncFlush: only 5.x has both; before 5.2.0 a put is not committed
+// when its flush looks, and times out at once; since, the flush looks again
+// (facts §7.3, §7.5).
+func TestPoolAndSyncFlush(t *testing.T) {
+	for release, want := range map[string]model.Outcome{"4.9.4": model.OK, "5.1.4": model.FlushDiskTimeout, "5.2.0": model.OK, "5.3.3": model.OK} {
+		cfg := syncing(release, 3*sim.Second, sim.Second)
+		cfg.Broker.TransientStorePoolEnable = true
+		if a := follow(t, cfg).rows[0]; a.Outcome != want {
+			t.Errorf("%s: got %v after %v, want %v", release, a.Outcome, a.Done-a.Unlock, want)
+		}
+	}
+}
