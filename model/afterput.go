@@ -15,7 +15,7 @@ type afterPut struct {
 	replica  bool // SYNC_MASTER that waits for slaves
 	blocking bool // the send thread waits: up to 4.6.1 on a latch, in 5.x with asyncSendEnable = false
 	callback bool // the answer is a callback that an executor runs
-	simple   bool // none of these: the send thread answers, and that is all
+	simple   bool // none of these, nor measured times: the send thread answers, and that is all
 
 	syncFlushTimeout sim.Time
 	submit           sampler
@@ -31,7 +31,7 @@ func (b *broker) initAfterPut(streams sim.Streams) {
 	wait := b.traits.AsyncSendKey && !s.AsyncSendEnable
 	p.blocking = !b.traits.PipelinedPut || wait
 	p.callback = (b.traits.CallbacksInSend || b.traits.CallbackPool) && !wait
-	p.simple = !p.flush && !p.replica && !p.callback
+	p.simple = !p.flush && !p.replica && !p.callback && b.measured == nil
 	p.syncFlushTimeout = sim.Time(s.SyncFlushTimeout) * sim.Millisecond
 	p.submit = newSampler(b.cfg.Costs.Submit, streams.Stream("submit"))
 	p.commit.init(b, streams)
@@ -43,8 +43,11 @@ func (b *broker) initAfterPut(streams sim.Streams) {
 // its release does beyond that.
 func (b *broker) afterUnlock(w uint32, a *attempt) (at sim.Time, kind sim.Kind) {
 	now := b.eng.Now()
+	if b.put.simple {
+		return now + b.finished(w), evDone
+	}
 	switch m := b.measured; {
-	case b.put.simple:
+	case !b.put.flush && !b.put.replica && !b.put.callback:
 		return now + b.finishing(w, a), evDone
 	case m != nil && m.Flush != nil && b.put.flush:
 		return now + m.Flush[a.Seq], evDone

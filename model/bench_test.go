@@ -224,3 +224,32 @@ func BenchmarkProducers(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAfterPut is a broker whose puts wait for flush and slave, and whose
+// answers are callbacks, beside one that answers at once.
+func BenchmarkAfterPut(b *testing.B) {
+	const duration = 60 * sim.Second
+	plain := benchConfig(duration)
+	for _, c := range []struct {
+		name, release string
+		flush, role   string
+	}{
+		{"plain", "4.3.2", AsyncFlush, AsyncMaster},
+		{"flush and slave, latches", "4.3.2", SyncFlush, SyncMaster},
+		{"flush and slave, pool of callbacks", "4.9.4", SyncFlush, SyncMaster},
+		{"callbacks in the send queue", "4.9.2", AsyncFlush, AsyncMaster},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			cfg := *plain
+			cfg.Broker.Release, cfg.Broker.FlushDiskType, cfg.Broker.BrokerRole = c.release, c.flush, c.role
+			cfg.Broker.SendMessageThreadPoolNums, cfg.Broker.UseReentrantLockWhenPutMessage = 16, true
+			cfg.Store.Flush, cfg.Replica = must("200us"), DefaultReplica()
+			b.ReportAllocs()
+			var sends int64
+			for b.Loop() {
+				sends = runBroker(&cfg).books.counted.Attempts.Sent
+			}
+			b.ReportMetric(float64(sends)*float64(b.N)/b.Elapsed().Seconds(), "sends/s")
+		})
+	}
+}

@@ -49,7 +49,6 @@ type broker struct {
 	lock      putLock
 	log       logEnd
 	files     allocator
-	put       afterPut
 	pool      *transientPool // nil: none in effect
 	flush     *flushThread   // nil: nobody asks for it
 	risk      *risk          // as flush
@@ -86,6 +85,8 @@ type broker struct {
 	warmProcess  sampler // of a thread that goes on without having slept
 	warmFinish   sampler
 	sleeps       [causes]bool
+
+	put afterPut
 }
 
 // An event's arg is the broker's place, from brokerShift up, and what the kind

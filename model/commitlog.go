@@ -29,7 +29,7 @@ func (b *broker) requestLock(w uint32) {
 func (b *broker) check(a *attempt) PutStatus {
 	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
 	status := b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
-	if status == PutOK && !b.inSync() {
+	if b.put.replica && status == PutOK && !b.inSync() {
 		status = PutInSyncReplicasNotEnough
 	}
 	return status

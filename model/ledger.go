@@ -11,9 +11,9 @@ type attempt struct {
 	deadline sim.Time // when the producer gives up
 	status   PutStatus
 	waits    uint8 // waitFlush, waitReplica
+	settled  bool
 	end      int64 // of its record in the commit log; 0: it has none
 	ordinal  int64 // of its record, where what is at risk is followed
-	settled  bool
 }
 
 // stored reports whether the message is in the commit log: the attempt had the

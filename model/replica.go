@@ -101,7 +101,7 @@ func (b *broker) slaveOK(end int64) bool {
 // whether enough replicas, itself among them, are near enough (facts §8).
 func (b *broker) inSync() bool {
 	s, r := &b.cfg.Broker, &b.put.ha
-	if !b.put.replica || !s.EnableSlaveActingMaster {
+	if !s.EnableSlaveActingMaster {
 		return true
 	}
 	near := 1
