@@ -201,3 +201,42 @@ func TestWarmUpIsThrottled(t *testing.T) {
 		t.Errorf("beyond the limit: waited %v, want 0.5 to 1.3 s", got)
 	}
 }
+
+// TestSyncFlushWaitsForTheDisk: a SYNC_FLUSH send is answered when the disk,
+// which had a file to unlink first, has written its page.
+func TestSyncFlushWaitsForTheDisk(t *testing.T) {
+	const ms = sim.Millisecond
+	answered := func(unlink sim.Time) sim.Time {
+		cfg := cacheConfig("trace(10ms, 500ms)", sim.Second)
+		cfg.Neighbours = nil
+		cfg.Broker.FlushDiskType = SyncFlush
+		cfg.Store.Flush = must("4ms") // from 10 ms on
+		cfg.Deletes = []Delete{{At: unlink, Files: 1, Unlink: must("30ms")}}
+		var done sim.Time
+		b, err := New(cfg, 0, Observer{Attempt: func(a *Attempt) {
+			if a.Seq == 0 {
+				done = a.Done
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Run(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	alone := answered(600 * ms)
+	if alone < 14*ms || alone > 15*ms {
+		t.Fatalf("alone: answered at %v, want 14 to 15 ms", alone)
+	}
+	for _, at := range []sim.Time{9 * ms, 12 * ms} {
+		want := alone + 30*ms
+		if at < 10*ms {
+			want -= 1 * ms // it is under way when the flush begins
+		}
+		if got := answered(at); got < want-20*us || got > want+20*us {
+			t.Errorf("a file unlinked at %v: answered at %v, want %v", at, got, want)
+		}
+	}
+}

@@ -313,7 +313,7 @@ func (c *pageCache) settle(t sim.Time) {
 // sync is msync of the commit log's dirty pages, begun now; until is when it
 // would end if there were none.
 func (c *pageCache) sync(now, until sim.Time) sim.Time {
-	until = max(until, c.disk.until) + sim.Time(c.brokerDirty)*c.pageTime
+	until += max(0, c.disk.until-now) + sim.Time(c.brokerDirty)*c.pageTime
 	c.syncPages, c.brokerDirty, c.dirtyTo = c.brokerDirty, 0, Absent
 	c.syncUntil = until
 	c.since = max(c.since, until)
