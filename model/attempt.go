@@ -23,6 +23,9 @@ const (
 	Other
 	NoAnswer // the broker lost the answer: its producer times out
 	outcomes
+
+	// Outcomes is their number.
+	Outcomes = int(outcomes)
 )
 
 var outcomeNames = [outcomes]string{

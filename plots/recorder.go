@@ -36,7 +36,7 @@ const (
 type Recorder struct {
 	duration sim.Time
 	last     sim.Time // latest time seen
-	counts   [model.Other + 1]int64
+	counts   [model.Outcomes]int64
 	unplaced int64 // sends without a time of sending or of answer
 
 	whole *view
@@ -44,7 +44,7 @@ type Recorder struct {
 	focus *view // from near, around the first incident; nil if none
 
 	rejected []reject
-	beyond   [model.Other + 1]*beyond // those after the first exactRejected, by outcome
+	beyond   [model.Outcomes]*beyond // those after the first exactRejected, by outcome
 
 	stalls      []model.StallRecord
 	stallCount  int64

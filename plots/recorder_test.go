@@ -54,6 +54,21 @@ func TestRecorderIsBounded(t *testing.T) {
 	keepFigures(t, in)
 }
 
+// TestEachOutcome: there is a place for every outcome.
+func TestEachOutcome(t *testing.T) {
+	r := NewRecorder(sim.Second)
+	for o := range model.Outcomes {
+		a := send(sim.Time(o)*sim.Millisecond, sim.Millisecond, model.Outcome(o))
+		r.attempt(&a)
+	}
+	if got := r.sent(); got != int64(model.Outcomes) {
+		t.Errorf("%d sends, want %d", got, model.Outcomes)
+	}
+	for f := range figures {
+		mustSVG(t, f, Input{Name: "outcomes", Duration: sim.Second, WaitLimitMs: 200, Recorder: r})
+	}
+}
+
 // TestEachRejectionIsKept draws what was kept beyond the exact ones: each send
 // rejected has a cell at its place.
 func TestEachRejectionIsKept(t *testing.T) {

@@ -129,7 +129,7 @@ func drawEdges(c draw.Canvas, p *plot.Plot, limit float64) {
 
 func drawSwept(c draw.Canvas, p *plot.Plot, r *Recorder) {
 	x, y := p.Transforms(&c)
-	var sets [model.Other + 1]*markSet
+	var sets [model.Outcomes]*markSet
 	for _, o := range sweptOutcomes {
 		sets[o] = newMarkSet(outcomeStyle(o), c.Rectangle)
 	}

@@ -187,7 +187,7 @@ func eachSend(in *Input, w window, visit func(o model.Outcome, s, ms float64)) {
 
 // drawSends draws accepted sends first, rejected ones over them.
 func drawSends(c draw.Canvas, p *plot.Plot, in *Input, w window) {
-	var sets [model.Other + 1]*markSet
+	var sets [model.Outcomes]*markSet
 	x, y := p.Transforms(&c)
 	eachSend(in, w, func(o model.Outcome, s, ms float64) {
 		if sets[o] == nil {

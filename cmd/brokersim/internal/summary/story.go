@@ -12,7 +12,7 @@ import (
 type Story struct {
 	Warmup sim.Time // rejections of sends before it are not told
 
-	kinds    [model.Other + 1]kind // by outcome, but OK
+	kinds    [model.Outcomes]kind // by outcome, but OK
 	rejected int64
 	last     model.Attempt // of the rejected, the last to be answered
 
@@ -205,9 +205,10 @@ func (s *stalls) total() (n int64) {
 	return n
 }
 
-// answered is when a failed send's producer has the answer.
+// answered is when a failed send's producer has the answer; of a lost answer,
+// when the message was stored.
 func answered(a *model.Attempt) sim.Time {
-	return cmp.Or(present(a.Resp), present(a.Clean), present(a.Done), a.Arrive)
+	return cmp.Or(present(a.Resp), present(a.Clean), present(a.Done), present(a.Unlock), a.Arrive)
 }
 
 // present is t, or 0 where it did not happen.

@@ -660,6 +660,11 @@ func (s *Story) rows(r *model.Result) []row {
 		if k.count == 0 {
 			continue
 		}
+		if model.Outcome(o) == model.NoAnswer {
+			add(answered(&k.first), "first answer lost (seq %d, sent at %s): callback dropped, message stored",
+				k.first.Seq, numeral.Seconds(k.first.Send))
+			continue
+		}
 		what := fmt.Sprintf("first %v", model.Outcome(o))
 		if first == &k.first {
 			what = "first rejected send"

@@ -149,6 +149,10 @@ CODE: 2  DESC: [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while,
 CODE: 2  DESC: [REJECTREQUEST]system busy, start flow control for a while
 1.2s first send stored after the last rejection (seq 2)
 `},
+		{"an answer that the broker lost", func(o model.Observer) {
+			o.Attempt(&model.Attempt{Seq: 1, Send: 1000 * ms, Arrive: 1001 * ms, Deq: 1002 * ms, Unlock: 1003 * ms, Done: model.Absent,
+				Clean: model.Absent, Resp: model.Absent, Outcome: model.NoAnswer, ClientTimedOut: true})
+		}, "1.003s first answer lost (seq 1, sent at 1.000 s): callback dropped, message stored\n"},
 		{"before the warm-up", func(o model.Observer) {
 			o.Attempt(swept(1, 10*ms, 230*ms, model.TimeoutCleanQueue))
 		}, ""},
@@ -181,6 +185,17 @@ func TestRemarkOfAStatus(t *testing.T) {
 	}
 	if got := remark(a, nil); got != "" {
 		t.Errorf("without error lines: got %q, want none", got)
+	}
+}
+
+// There is a place for every outcome.
+func TestStoryOfEachOutcome(t *testing.T) {
+	s := new(Story)
+	for o := range model.Outcomes {
+		s.attempt(&model.Attempt{Seq: int64(o), Outcome: model.Outcome(o)})
+	}
+	if got, want := len(s.rows(&model.Result{})), model.Outcomes-1; got != want { // no OK, none pending; beside, the last rejected
+		t.Errorf("%d rows, want %d:\n%s", got, want, lines(s, &model.Result{}))
 	}
 }
 
