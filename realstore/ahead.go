@@ -9,7 +9,7 @@ import (
 // aheadPieces ahead of who looks at the bytes. In front of each piece is room
 // for what is left of the one before.
 const (
-	aheadBytes  = 512 << 10
+	aheadBytes  = 1 << 20
 	aheadPieces = 3
 	aheadRoom   = 16 << 10
 )
