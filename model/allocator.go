@@ -172,7 +172,7 @@ func (b *broker) waited() {
 	now := b.eng.Now()
 	b.stalled(a.Lock, now, 0)
 	if b.obs.Stall != nil && now > a.Lock {
-		b.obs.Stall(StallRecord{StallAppend, a.Lock, now, a.Seq})
+		b.obs.Stall(StallRecord{StallAppend, a.Lock, now, a.Seq, b.index()})
 	}
 	if b.obs.Pause != nil && now > a.Lock {
 		b.obs.Pause(&Pause{PauseRoll, a.Lock, now, a.Seq})

@@ -190,9 +190,6 @@ func newCluster(cfg *Config, replication int, obs Observer, limit uint64) (*Clus
 	return c, nil
 }
 
-// place is the broker's in Cluster.brokers.
-func (b *broker) place() int { return int(b.id >> brokerShift) }
-
 // brokerStreams are those of a broker: the first has the replication's.
 func brokerStreams(streams sim.Streams, i int) sim.Streams {
 	if i == 0 {

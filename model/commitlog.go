@@ -82,7 +82,7 @@ func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 			end.at += b.cpu.wait(b.lock.spinning())
 		}
 		if b.obs.Stall != nil {
-			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq})
+			b.obs.Stall(StallRecord{StallAppend, now, end.at, a.Seq, b.index()})
 		}
 	}
 	b.enter(w, at)
@@ -120,7 +120,7 @@ func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at 
 	b.stalled(now, pauses[len(pauses)-1].To, 0)
 	end += b.cpu.wait(b.lock.spinning())
 	if b.obs.Stall != nil {
-		b.obs.Stall(StallRecord{StallAppend, pauses[0].From, pauses[len(pauses)-1].To, a.Seq})
+		b.obs.Stall(StallRecord{StallAppend, pauses[0].From, pauses[len(pauses)-1].To, a.Seq, b.index()})
 	}
 	if b.obs.Pause != nil {
 		for i := range pauses {

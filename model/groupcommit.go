@@ -47,7 +47,7 @@ const (
 
 func (g *groupCommit) init(b *broker, streams sim.Streams) {
 	g.takes = newSampler(b.cfg.Store.Flush, streams.Stream("flush"))
-	g.stalls = stallsAt(b.cfg, b.place(), StallFlush, 0, streams)
+	g.stalls = stallsAt(b.cfg, b.index(), StallFlush, 0, streams)
 }
 
 // request adds a put's request, which wakes the thread.
@@ -139,7 +139,7 @@ func (g *groupCommit) flush(b *broker, seq int64) bool {
 			b.flush.delay(end.at)
 		}
 		if b.obs.Stall != nil {
-			b.obs.Stall(StallRecord{StallFlush, now, end.at, seq})
+			b.obs.Stall(StallRecord{StallFlush, now, end.at, seq, b.index()})
 		}
 	}
 	b.eng.At(end.at, evFlushed, b.id)

@@ -34,10 +34,11 @@ type SweepRecord struct {
 
 // StallRecord is one stall as it really was.
 type StallRecord struct {
-	Where StallWhere
-	From  sim.Time
-	To    sim.Time
-	BySeq int64 // attempt whose append (flush, ...) was held, or Absent
+	Where  StallWhere
+	From   sim.Time
+	To     sim.Time
+	BySeq  int64 // attempt whose append (flush, ...) was held, or Absent
+	Broker int   // of the route, from 0
 }
 
 // StallWhere says what a stall stops.

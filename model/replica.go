@@ -65,9 +65,9 @@ func (r *replication) init(b *broker, streams sim.Streams) {
 		v.next, v.acked, v.bandwidth, v.silent = b.log.wrote, b.log.wrote, c.Bandwidth, sim.Never
 		v.network = newSampler(c.Network, streams.Stream(name+" network"))
 		v.append = newSampler(c.Append, streams.Stream(name+" append"))
-		v.there = stallsAt(b.cfg, b.place(), StallNetwork, i+1, streams)
+		v.there = stallsAt(b.cfg, b.index(), StallNetwork, i+1, streams)
 		v.here = stallSet{windows: v.there.windows}
-		v.stands = stallsAt(b.cfg, b.place(), StallReplica, i+1, streams)
+		v.stands = stallsAt(b.cfg, b.index(), StallReplica, i+1, streams)
 	}
 }
 
@@ -197,7 +197,7 @@ func (b *broker) stalledSlave(s *stallSet, where StallWhere, now, base sim.Time)
 		b.stalled(base, end.at, 0)
 	}
 	if end.stalled && b.obs.Stall != nil {
-		b.obs.Stall(StallRecord{where, now, end.at, Absent})
+		b.obs.Stall(StallRecord{where, now, end.at, Absent, b.index()})
 	}
 	return end.at
 }

@@ -189,7 +189,7 @@ func (b *broker) halt(i int) {
 	now := b.eng.Now()
 	end := h.end(now)
 	if b.obs.Stall != nil {
-		b.obs.Stall(StallRecord{h.where, now, end, Absent})
+		b.obs.Stall(StallRecord{h.where, now, end, Absent, b.index()})
 	}
 	if h.where == StallCPU {
 		b.cpu.long += h.tasks

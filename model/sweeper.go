@@ -53,7 +53,7 @@ func (b *broker) sweepBegins() {
 	now := b.eng.Now()
 	if end := s.stalls.end(now, now); end.stalled {
 		if b.obs.Stall != nil {
-			b.obs.Stall(StallRecord{StallSweep, now, end.at, Absent})
+			b.obs.Stall(StallRecord{StallSweep, now, end.at, Absent, b.index()})
 		}
 		if end.at > now {
 			b.eng.At(end.at, evSweep, b.id)

@@ -59,7 +59,7 @@ func (b *broker) initPool(streams sim.Streams) {
 		woken:      b.traits.PutWakesCommit || s.WakeCommitWhenPutMessage,
 		takes:      newSampler(b.cfg.Store.Commit, streams.Stream("commit")),
 		wake:       newSampler(b.cfg.Costs.Handoff, streams.Stream("commit wake")),
-		stalls:     stallsAt(b.cfg, b.place(), StallCommit, 0, streams),
+		stalls:     stallsAt(b.cfg, b.index(), StallCommit, 0, streams),
 		committed:  b.log.wrote,
 	}
 	switch b.cfg.Store.Start {
@@ -200,7 +200,7 @@ func (p *transientPool) look(b *broker) {
 	p.working, p.target = true, to
 	end := p.stalls.end(now, b.commits(p.committed, to))
 	if end.stalled && b.obs.Stall != nil {
-		b.obs.Stall(StallRecord{StallCommit, now, end.at, Absent})
+		b.obs.Stall(StallRecord{StallCommit, now, end.at, Absent, b.index()})
 	}
 	b.eng.At(end.at, evCommitted, b.id)
 }

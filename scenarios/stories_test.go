@@ -78,7 +78,7 @@ func TestStories(t *testing.T) {
 		{"incident-208ms", "broker.sendMessageThreadPoolNums=3 machine.sweep_phase=8ms", counts{"success": 430}, spread{}, spread{}, "3 threads reject nothing"},
 		{"incident-208ms-pagecache", "", counts{"success": 406, "timeout_clean_queue": 8}, spread{208, 203, 209}, spread{8, 5, 9},
 			"period in queue: 208ms, size of queue: 8"},
-		{"nic-full", "", counts{"success": 70938, "client_timeout": 33641}, spread{}, spread{}, "33641 sends time out, and all of them are stored|from 13.1 s on|until 25.8 s"},
+		{"nic-full", "", counts{"success": 70938, "client_timeout": 33641}, spread{}, spread{}, "33641 sends time out, and all of them are stored|from 13.1 s on|until 25.9 s"},
 		{"nic-full", "producer.0.arrivals=piecewise(0s=2200/s,5s=3600/s,11s=2200/s)", counts{"success": 96253}, spread{}, spread{}, "does no harm"},
 		{"overload", "", counts{"success": 4973, "timeout_clean_queue": 1381}, spread{200, 200, 209}, spread{61, 12, 89}, "the first line reads 61|21.7 %"},
 		{"overload", "broker.waitTimeMillsInSendQueue=500", counts{"success": 5047, "timeout_clean_queue": 1307}, spread{501, 500, 510}, spread{169, 12, 192}, "20.6 % at 500"},

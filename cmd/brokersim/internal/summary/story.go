@@ -30,8 +30,9 @@ type Story struct {
 	longestAt sim.Time
 	drained   sim.Time // when it was empty after that, or 0
 
-	stalls stalls
-	others map[int32]int64 // sends with the outcome OTHER that their producers know, by code
+	stalls   stalls
+	timeouts timeouts
+	others   map[int32]int64 // sends with the outcome OTHER that their producers know, by code
 }
 
 const incidentGap = sim.Second
@@ -92,6 +93,9 @@ func (s *Story) Observer() model.Observer {
 }
 
 func (s *Story) attempt(a *model.Attempt) {
+	if a.ClientTimedOut && a.Send >= s.Warmup {
+		s.timeouts.add(a)
+	}
 	switch {
 	case a.Outcome == model.OK:
 		if s.pending && a.Done > s.judged && s.resumed.Done <= s.judged {

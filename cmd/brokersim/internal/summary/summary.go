@@ -40,6 +40,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	p.release()
 	p.story()
 	p.waiting()
+	p.timeouts()
 	p.recovery()
 	p.attempts()
 	p.brokers()
@@ -125,6 +126,9 @@ func (p *printer) answer() string {
 	}
 	if r.Replications > 0 {
 		parts = append(parts, p.failures())
+		if again := p.afterRetries(); again != "" {
+			parts = append(parts, again)
+		}
 	}
 	return strings.Join(parts, "; ")
 }
@@ -135,8 +139,7 @@ func (p *printer) failures() string {
 	n := p.Result.Attempts
 	known := n.TimeoutCleanQueue + n.PCBusyCleanQueue + n.RejectRequest + n.Overload + n.PCSynchronized
 	late := p.late()
-	timeouts := fmt.Sprintf("%s timed out at the producer, %s of them stored",
-		numeral.Count(n.ClientTimeout), numeral.Count(p.Result.Late.Stored))
+	timeouts := p.timedOut()
 	others, failed := p.otherFailures()
 	var s string
 	switch {
@@ -158,12 +161,7 @@ func (p *printer) failures() string {
 	case late == 0:
 		s = p.share(known, "rejected", rejected)
 	case known == 0:
-		s = fmt.Sprintf("%s of %s rejected, all after their producers had given up (%s)",
-			numeral.Count(late), numeral.Plural(n.Sent, "send"), timeouts)
-		if failed > 0 {
-			s += fmt.Sprintf("; %s more failed: %s", numeral.Count(failed), others)
-		}
-		return s
+		s = fmt.Sprintf("%s of %s rejected, all after their producers had given up", numeral.Count(late), numeral.Plural(n.Sent, "send"))
 	default:
 		s = fmt.Sprintf("%s of %s rejected, %s of them after their producers had given up",
 			numeral.Count(known+late), numeral.Plural(n.Sent, "send"), numeral.Count(late))
@@ -171,10 +169,7 @@ func (p *printer) failures() string {
 	if first, ok := p.Story.firstRejected(); ok {
 		s += fmt.Sprintf(", first at %s: %v", numeral.Seconds(answered(first)), first.Outcome)
 	}
-	if a := p.Result.Attribution; a != nil && a.Rejected.Count > 0 {
-		c, share := dominant(a.Rejected.Share)
-		s += fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), causeName(c))
-	}
+	s += p.mostOfTheWait()
 	if failed > 0 {
 		s += fmt.Sprintf("; %s more failed: %s", numeral.Count(failed), others)
 	}
@@ -182,6 +177,43 @@ func (p *printer) failures() string {
 		s += "; " + timeouts
 	}
 	return s
+}
+
+// mostOfTheWait says what the rejected sends waited for most.
+func (p *printer) mostOfTheWait() string {
+	a := p.Result.Attribution
+	if a == nil || a.Rejected.Count == 0 {
+		return ""
+	}
+	c, share := dominant(a.Rejected.Share)
+	return fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), causeName(c))
+}
+
+// afterRetries says what became of the messages, where attempts are more than
+// those.
+func (p *printer) afterRetries() string {
+	r := p.Result
+	m := &r.Messages
+	if r.Retries+r.Resends == 0 || m.Offered == 0 {
+		return ""
+	}
+	if m.StoredOnce == m.Offered {
+		return fmt.Sprintf("sent again, all %s stored once", numeral.Plural(m.Offered, "message"))
+	}
+	var fates []string
+	for _, fate := range []struct {
+		n    int64
+		what string
+	}{
+		{m.StoredMoreThanOnce, "stored more than once"},
+		{m.NotStoredKnown + m.NotStoredUnknown, "not stored"},
+		{m.StoredThoughtFailed, "stored, thought failed"},
+	} {
+		if fate.n > 0 {
+			fates = append(fates, numeral.Count(fate.n)+" "+fate.what)
+		}
+	}
+	return fmt.Sprintf("of %s %s", numeral.Plural(m.Offered, "message"), strings.Join(fates, ", "))
 }
 
 // otherFailures counts by kind the sends that were answered with neither success
@@ -645,15 +677,24 @@ func (s *Story) rows(r *model.Result) []row {
 	add := func(at sim.Time, format string, args ...any) {
 		rows = append(rows, row{at: at, text: fmt.Sprintf(format, args...)})
 	}
+	// Where there are several brokers, which it is; queues are those of all.
+	atBroker := func(broker int32) string { return "" }
+	queue, its, of := "send queue", "its", ""
+	if len(r.Brokers) > 0 {
+		atBroker = func(broker int32) string { return fmt.Sprintf(", broker %d", broker) }
+		queue, its, of = "send queues", "their", ", of all brokers"
+	}
 	for _, st := range s.told() {
-		add(st.From, "%s", stallBegins(st))
+		at := atBroker(int32(st.Broker))
+		add(st.From, "%s%s", stallBegins(st), at)
 		if !r.Partial || st.To.Seconds() <= r.VirtualSeconds {
-			add(st.To, "%s ends after %s", stallNoun(st.Where), numeral.Duration(st.To-st.From))
+			add(st.To, "%s ends after %s%s", stallNoun(st.Where), numeral.Duration(st.To-st.From), at)
 		}
 	}
 	if s.longest > 1 {
-		add(s.longestAt, "send queue at its longest: %s wait", numeral.Count(int64(s.longest)))
+		add(s.longestAt, "%s at %s longest: %s wait%s", queue, its, numeral.Count(int64(s.longest)), of)
 	}
+	s.timeouts.rows(add, atBroker)
 	first, _ := s.firstRejected()
 	for o := range s.kinds {
 		k := &s.kinds[o]
@@ -661,15 +702,15 @@ func (s *Story) rows(r *model.Result) []row {
 			continue
 		}
 		if model.Outcome(o) == model.NoAnswer {
-			add(answered(&k.first), "first answer lost (seq %d, sent at %s): callback dropped, message stored",
-				k.first.Seq, numeral.Seconds(k.first.Send))
+			add(answered(&k.first), "first answer lost (seq %d%s, sent at %s): callback dropped, message stored",
+				k.first.Seq, atBroker(k.first.Broker), numeral.Seconds(k.first.Send))
 			continue
 		}
 		what := fmt.Sprintf("first %v", model.Outcome(o))
 		if first == &k.first {
 			what = "first rejected send"
 		}
-		which := fmt.Sprintf("(seq %d, sent at %s", k.first.Seq, numeral.Seconds(k.first.Send))
+		which := fmt.Sprintf("(seq %d%s, sent at %s", k.first.Seq, atBroker(k.first.Broker), numeral.Seconds(k.first.Send))
 		if k.first.ClientTimedOut {
 			which += ", given up by its producer"
 		}
@@ -683,18 +724,18 @@ func (s *Story) rows(r *model.Result) []row {
 		rows[len(rows)-1].lines = lines
 	}
 	if s.rejected > 1 {
-		add(answered(&s.last), "last of %s rejected sends (seq %d)", numeral.Count(s.rejected), s.last.Seq)
+		add(answered(&s.last), "last of %s rejected sends (seq %d%s)", numeral.Count(s.rejected), s.last.Seq, atBroker(s.last.Broker))
 	}
 	if s.incidents > 1 {
-		add(s.first.recovered, "send queue empty again; the first incident is over")
+		add(s.first.recovered, "%s empty again; the first incident is over", queue)
 	}
 	switch {
 	case s.incidents > 0 && !s.pending:
-		add(s.recovered, "send queue empty again")
+		add(s.recovered, "%s empty again", queue)
 	case s.incidents > 0 && s.resumed.Done > s.judged: // the queue was not used
 		add(s.resumed.Done, "first send stored after the last rejection (seq %d)", s.resumed.Seq)
 	case s.incidents == 0 && s.drained-s.longestAt >= sim.Millisecond:
-		add(s.drained, "send queue empty again")
+		add(s.drained, "%s empty again", queue)
 	}
 	// What is printed with the same ms stays in the order of telling: an answer
 	// takes a moment to its producer, and the queue may be empty by then.

@@ -119,7 +119,8 @@ in all 5 append stalls and 1 sweep stall, the longest 104 ms at 4.000 s
 			a := swept(1, 1000*ms, 4005*ms, model.TimeoutCleanQueue)
 			a.ClientTimedOut = true
 			o.Attempt(a)
-		}, `4.006s first rejected send (seq 1, sent at 1.000 s, given up by its producer): code 2
+		}, `1s sent: the one that times out at its producer (seq 1): rejected at 4.005 s
+4.006s first rejected send (seq 1, sent at 1.000 s, given up by its producer): code 2
 [TIMEOUT_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 3005ms, size of queue: 3
 `},
 		{"told with the same ms: first what was rejected", func(o model.Observer) {
@@ -152,7 +153,7 @@ CODE: 2  DESC: [REJECTREQUEST]system busy, start flow control for a while
 		{"an answer that the broker lost", func(o model.Observer) {
 			o.Attempt(&model.Attempt{Seq: 1, Send: 1000 * ms, Arrive: 1001 * ms, Deq: 1002 * ms, Unlock: 1003 * ms, Done: model.Absent,
 				Clean: model.Absent, Resp: model.Absent, Outcome: model.NoAnswer, ClientTimedOut: true})
-		}, "1.003s first answer lost (seq 1, sent at 1.000 s): callback dropped, message stored\n"},
+		}, "1s sent: the one that times out at its producer (seq 1): stored at 1.003 s\n1.003s first answer lost (seq 1, sent at 1.000 s): callback dropped, message stored\n"},
 		{"before the warm-up", func(o model.Observer) {
 			o.Attempt(swept(1, 10*ms, 230*ms, model.TimeoutCleanQueue))
 		}, ""},
@@ -188,6 +189,66 @@ func TestRemarkOfAStatus(t *testing.T) {
 	}
 }
 
+// Where the sends were that timed out, and what is said of it.
+func TestTimeouts(t *testing.T) {
+	// arrives, taken, asks for the lock, has it, leaves it, done, answered; ms
+	send := func(at, arrive, deq, request, lock, unlock, done, resp sim.Time) *model.Attempt {
+		return &model.Attempt{Seq: int64(at), Send: at * ms, Arrive: arrive * ms, Enq: arrive * ms, Deq: deq * ms, LockReq: request * ms, Lock: lock * ms,
+			Unlock: unlock * ms, Done: done * ms, Clean: model.Absent, Resp: resp * ms, Outcome: model.OK, ClientTimedOut: true}
+	}
+	lost := send(10, 11, 12, 13, 14, 15, 16, 17)
+	lost.Outcome, lost.Done, lost.Resp = model.NoAnswer, model.Absent, model.Absent
+	late := swept(20, 1000*ms, 4005*ms, model.TimeoutCleanQueue)
+	late.ClientTimedOut = true
+	for _, c := range []struct {
+		name          string
+		sends         []*model.Attempt
+		stored        int64
+		verdict, want string
+	}{
+		{"none", nil, 0, "0 timed out at the producer, all of them stored", ""},
+		{"every stage", []*model.Attempt{send(0, 1000, 1300, 1350, 1950, 3950, 3960, 4000), send(5, 6, 7, 8, 9, 10, 11, 4000)}, 2,
+			"2 timed out at the producer, all of them stored, 50.39 % of the time: way back", `
+Why sends timed out at the producer: 2 sends, 3,998 ms each until answered
+                                                                      share, %
+  way back       network                                                 50.39
+  append         it held the put lock itself                             25.03
+  way in         network, or a frozen broker: before createTimestamp     12.52
+  put lock       others held it                                           7.52
+  send queue     until a send thread took it, or the sweeper              3.76
+  send thread    parsing and checks                                       0.64
+  after the put  for a flush or a slave, and the answer                   0.14
+`},
+		{"swept", []*model.Attempt{late}, 0, "1 timed out at the producer, not stored, 99.97 % of the time: send queue", `
+Why sends timed out at the producer: 1 send, 3,006 ms each until answered
+                                                           share, %
+  send queue  until a send thread took it, or the sweeper     99.97
+  way back    network                                          0.03
+`},
+		{"answers lost", []*model.Attempt{lost}, 1, "1 timed out at the producer, and was stored; 1 answer lost at the broker", `
+Why sends timed out at the producer
+  1 answer lost at the broker: dropped with the callback that was to write it
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := new(Story)
+			for _, a := range c.sends {
+				s.attempt(a)
+			}
+			var b strings.Builder
+			r := &model.Result{Replications: 1, Attempts: model.AttemptCounts{ClientTimeout: int64(len(c.sends))}, Late: model.LateCounts{Stored: c.stored}}
+			p := &printer{Writer: &b, style: ui.Style{Width: 100}, Input: Input{Result: r, Story: s}}
+			p.timeouts()
+			if got := p.timedOut(); got != c.verdict {
+				t.Errorf("got %q, want %q", got, c.verdict)
+			}
+			if diff := cmp.Diff(c.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // There is a place for every outcome.
 func TestStoryOfEachOutcome(t *testing.T) {
 	s := new(Story)
@@ -214,7 +275,7 @@ func TestVerdictCountsOtherFailures(t *testing.T) {
 		{"beside rejections", model.AttemptCounts{Sent: 50, Success: 39, TimeoutCleanQueue: 1, FlushDiskTimeout: 10}, nil,
 			"; 10 more failed: 10 FLUSH_DISK_TIMEOUT (stored)"},
 		{"beside timeouts", model.AttemptCounts{Sent: 50, Success: 39, ClientTimeout: 1, SlaveNotAvailable: 10}, nil,
-			"10 of 50 sends failed: 10 SLAVE_NOT_AVAILABLE (stored); 1 timed out at the producer, 0 of them stored"},
+			"10 of 50 sends failed: 10 SLAVE_NOT_AVAILABLE (stored); 1 timed out at the producer, not stored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &printer{Input: Input{Result: &model.Result{Attempts: c.n, Replications: 1}, Study: new(model.Study), Story: &Story{others: c.others}}}
@@ -236,9 +297,9 @@ func TestVerdictCountsLateRejections(t *testing.T) {
 		want string
 	}{
 		{"all late", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.LateCounts{Stored: 84, Rejected: 192}, 1,
-			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
+			"192 of 5,907 sends rejected, all after their producers had given up; 276 timed out at the producer, 84 of them stored"},
 		{"all late, several replications", model.AttemptCounts{Sent: 5907, Success: 5631, ClientTimeout: 276}, model.LateCounts{Stored: 84, Rejected: 192}, 3,
-			"192 of 5,907 sends rejected, all after their producers had given up (276 timed out at the producer, 84 of them stored)"},
+			"192 of 5,907 sends rejected, all after their producers had given up; 276 timed out at the producer, 84 of them stored"},
 		{"some late", model.AttemptCounts{Sent: 100, Success: 80, TimeoutCleanQueue: 10, ClientTimeout: 10}, model.LateCounts{Stored: 6, Rejected: 4}, 1,
 			"14 of 100 sends rejected, 4 of them after their producers had given up; 10 timed out at the producer, 6 of them stored"},
 		{"no send", model.AttemptCounts{}, model.LateCounts{}, 1, "no send was made"},

@@ -131,11 +131,15 @@ func (p *printer) recovery() {
 		case n == 1:
 			p.text(2, 2, plain, fmt.Sprintf("send queue as short as before %s after the end of the stall", most))
 		default:
-			p.text(2, 2, plain, fmt.Sprintf("send queue as short as before %s after the end of each of %s at the median, %s at most",
-				numeral.Duration(sim.Time(r.Ms.P50.Value*1e6)), numeral.Plural(n, "stall"), most))
+			median := "at once"
+			if half := sim.Time(r.Ms.P50.Value * 1e6); half > 0 {
+				median = numeral.Duration(half)
+			}
+			p.text(2, 2, plain, fmt.Sprintf("send queue as short as before, after the end of each of %s: %s at the median, %s at most",
+				numeral.Plural(n, "stall"), median, most))
 		}
 	}
 	if r.NotRecovered > 0 {
-		p.text(2, 2, plain, fmt.Sprintf("%s that the send queue did not get over while sends came: it stayed longer than before", numeral.Plural(r.NotRecovered, "stall")))
+		p.text(2, 2, plain, fmt.Sprintf("%s after which the send queue was never as short as before, while sends came", numeral.Plural(r.NotRecovered, "stall")))
 	}
 }

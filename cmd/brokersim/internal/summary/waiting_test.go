@@ -66,8 +66,8 @@ After stalls
 `},
 		{"several, and not always", nil, &model.Recovery{Ms: model.Summary{Count: 2, P50: &model.Estimate{Value: 1}, Max: f(7)}, NotRecovered: 1}, `
 After stalls
-  send queue as short as before 1 ms after the end of each of 2 stalls at the median, 7 ms at most
-  1 stall that the send queue did not get over while sends came: it stayed longer than before
+  send queue as short as before, after the end of each of 2 stalls: 1 ms at the median, 7 ms at most
+  1 stall after which the send queue was never as short as before, while sends came
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
