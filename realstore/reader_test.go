@@ -50,7 +50,9 @@ func TestScanReadsAhead(t *testing.T) {
 			t.Errorf("%d messages, %v, want %d and what the visitor returned", n, err, stop)
 		}
 	}
-	verifySound(t, dir)
+	if rep := mustVerify(t, dir); rep.Found > 0 {
+		t.Errorf("%s %v", rep.Summary(), rep.Faults)
+	}
 }
 
 // TestHolesAreNotRead looks for the data of a sparse file.
