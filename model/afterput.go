@@ -69,7 +69,7 @@ func (b *broker) finishing(w uint32, a *attempt) sim.Time {
 // up to 4.6.1 the flush is waited for first (facts §6.1). A put that the store
 // refused waits for nobody.
 func (b *broker) submit(w uint32) {
-	a := b.attempts.at(b.workers[w].seq)
+	a := b.atHand(w)
 	flush := b.put.flush && a.status.Stored()
 	replica := b.put.replica && a.status.Stored()
 	if b.producers[a.Producer].spec.NoWait {
@@ -148,7 +148,7 @@ func (b *broker) latchTimedOut(w uint32) {
 		return
 	}
 	b.workers[w].latched = false
-	a := b.attempts.at(b.workers[w].seq)
+	a := b.atHand(w)
 	if a.waits&waitFlush != 0 {
 		a.waits &^= waitFlush
 		a.status = PutFlushDiskTimeout
@@ -207,7 +207,7 @@ func (b *broker) wakes() sim.Time {
 
 // wake is a send thread whose wait is over.
 func (b *broker) wake(w uint32) {
-	a := b.attempts.at(b.workers[w].seq)
+	a := b.atHand(w)
 	if !b.traits.PipelinedPut {
 		b.awaitNext(w, a)
 		return

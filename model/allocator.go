@@ -66,7 +66,7 @@ func (b *broker) initLog(streams sim.Streams) {
 		f.warmPages = int64(cfg.Broker.MappedFileSizeCommitLog) / pageSize
 	}
 	size := int64(cfg.Broker.MappedFileSizeCommitLog)
-	b.log = logEnd{fileSize: size, fileEnd: size, wrote: cfg.Store.Filled, readable: cfg.Store.Filled, flushed: cfg.Store.Filled}
+	b.log = logEnd{perRecord: cfg.recordLength(0), fileSize: size, fileEnd: size, wrote: cfg.Store.Filled, readable: cfg.Store.Filled, flushed: cfg.Store.Filled}
 	switch cfg.Store.Start {
 	case LogEmpty:
 		b.log.fileEnd = 0
@@ -182,7 +182,7 @@ func (b *broker) waited() {
 // rolled is the thread that has got its file and appends once more. What fits
 // into no file is answered PUT_OK all the same (facts §6.4).
 func (b *broker) rolled(w uint32) {
-	a := b.attempts.at(b.workers[w].seq)
+	a := b.atHand(w)
 	b.log.fileEnd += b.log.fileSize
 	if b.store != nil {
 		b.store.rolled = true
@@ -206,6 +206,6 @@ func (b *broker) rollTimeout(w uint32) {
 }
 
 func (b *broker) failRoll(w uint32) {
-	b.attempts.at(b.workers[w].seq).status = PutCreateMapedFileFailed
+	b.atHand(w).status = PutCreateMapedFileFailed
 	b.then(b.eng.Now(), evUnlock, b.id|uint64(w))
 }

@@ -126,9 +126,6 @@ func (b *broker) acknowledged(a *attempt) {
 
 // readableTo tells who follows the log that it is readable up to there.
 func (b *broker) readableTo() {
-	if b.flush == nil {
-		return
-	}
 	now := b.eng.Now()
 	b.risk.committedTo(now, b.log.readable)
 	b.flush.appended(now, b.log.readable)

@@ -159,6 +159,11 @@ func (b *broker) dominant() Cause {
 	if len(b.workers) == 1 {
 		return b.workers[0].cause
 	}
+	return b.most()
+}
+
+// most is dominant of several threads.
+func (b *broker) most() Cause {
 	threads := b.meter.threads
 	if threads[CauseIdle] > 0 {
 		if threads[CauseCPU] > 0 {

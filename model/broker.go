@@ -41,7 +41,9 @@ type Cluster struct {
 // broker is one of them.
 type broker struct {
 	*Cluster
-	id uint64 // its place in Cluster.brokers, shifted to where an event's arg has it
+	eng *sim.Engine // Cluster's, a load nearer
+	cfg *Config     // as eng
+	id  uint64      // its place in Cluster.brokers, shifted to where an event's arg has it
 
 	queue     *Queue // the send queue
 	workers   []worker
@@ -203,7 +205,7 @@ func (b *broker) index() int { return int(b.id >> brokerShift) }
 
 func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 	cfg := c.cfg
-	b.Cluster, b.id = c, uint64(i)<<brokerShift
+	b.Cluster, b.eng, b.cfg, b.id = c, c.eng, cfg, uint64(i)<<brokerShift
 	b.queue = NewQueue(int(cfg.Broker.SendThreadPoolQueueCapacity))
 	b.append = newSampler(cfg.Store.Append, streams.Stream("append"))
 	b.decode = newSampler(cfg.Costs.Decode, streams.Stream("decode"))
@@ -266,71 +268,25 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 			continue
 		}
 		arg &= argMask
-		switch kind {
+		switch kind { // those that every send comes by
 		case evArrive:
 			b.arrive(int(arg))
+		case evSend:
+			c.send(int(arg))
+		case evReach:
+			b.reach(uint32(arg))
 		case evOffer:
-			b.offer(int64(arg))
+			b.offer(b.attempts.at(int64(arg)))
 		case evTake:
-			b.woken(uint32(arg))
+			b.takeNext(uint32(arg))
 		case evLockReq:
-			b.requestLock(uint32(arg))
-		case evLockRetry:
-			b.retryLock(uint32(arg))
+			b.requestLock(uint32(arg), b.atHand(uint32(arg)))
 		case evUnlock:
 			b.unlock(uint32(arg))
 		case evDone:
-			b.done(uint32(arg))
-		case evAllocated:
-			b.allocated()
-		case evNeighbour:
-			b.neighbour(int(arg))
-		case evCommitted:
-			b.pool.done(b)
-		case evCommitTimer:
-			b.pool.timeout(b)
-		case evCommitLook:
-			b.pool.look(b)
-		case evRollTimeout:
-			b.rollTimeout(uint32(arg))
-		case evSweep:
-			b.sweepBegins()
-		case evSweepNext:
-			b.sweepNext()
-		case evLoadArrive:
-			b.loadArrive(int(arg))
-		case evSendLoadDone:
-			b.loadServed(uint32(arg))
-		case evLoadDone:
-			b.loadDone(arg)
-		case evHalt:
-			b.halt(int(arg))
-		case evHaltEnds:
-			b.cpu.long -= b.halts[arg].tasks
-		case evReach:
-			b.reach(uint32(arg))
-		case evWire:
-			b.wireArrive(int(arg))
-		case evWireReach:
-			b.wireReach(uint32(arg))
-		case evReput:
-			b.reput()
-		case evPull:
-			b.pull(uint32(arg))
-		case evSend:
-			c.send(int(arg))
-		case evCall:
-			c.call(uint32(arg))
-		case evAnswer:
-			c.answered(uint32(arg))
-		case evRetry:
-			c.attempt(uint32(arg))
-		case evResend:
-			c.startCall(uint32(arg))
-		case evPatience:
-			c.impatient(arg)
+			b.done(uint32(arg), b.atHand(uint32(arg)))
 		default:
-			b.goOn(kind, arg)
+			b.handle(kind, arg)
 		}
 		if c.books.err != nil || c.books.open == 0 {
 			break
@@ -345,6 +301,60 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		}
 	}
 	return c.checkBooks()
+}
+
+// handle handles the other events.
+func (b *broker) handle(kind sim.Kind, arg uint64) {
+	switch kind {
+	case evLockRetry:
+		b.retryLock(uint32(arg))
+	case evAllocated:
+		b.allocated()
+	case evNeighbour:
+		b.neighbour(int(arg))
+	case evCommitted:
+		b.pool.done(b)
+	case evCommitTimer:
+		b.pool.timeout(b)
+	case evCommitLook:
+		b.pool.look(b)
+	case evRollTimeout:
+		b.rollTimeout(uint32(arg))
+	case evSweep:
+		b.sweepBegins()
+	case evSweepNext:
+		b.sweepNext()
+	case evLoadArrive:
+		b.loadArrive(int(arg))
+	case evSendLoadDone:
+		b.loadServed(uint32(arg))
+	case evLoadDone:
+		b.loadDone(arg)
+	case evHalt:
+		b.halt(int(arg))
+	case evHaltEnds:
+		b.cpu.long -= b.halts[arg].tasks
+	case evWire:
+		b.wireArrive(int(arg))
+	case evWireReach:
+		b.wireReach(uint32(arg))
+	case evReput:
+		b.reput()
+	case evPull:
+		b.pull(uint32(arg))
+	case evCall:
+		b.call(uint32(arg))
+	case evAnswer:
+		b.answered(uint32(arg))
+	case evRetry:
+		b.Cluster.attempt(uint32(arg))
+	case evResend:
+		b.startCall(uint32(arg))
+	case evPatience:
+		b.impatient(arg)
+	default:
+		b.goOn(kind, arg)
+	}
 }
 
 // goOn handles the events that come after a put (afterput.go).

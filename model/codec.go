@@ -25,13 +25,16 @@ func (c *Config) codecOf(i int) int {
 // reserve is when the thread begins with a request that is there now, and, if
 // that is later, when it will be through with it.
 func (b *broker) reserve(thread int, now sim.Time) (begins, through sim.Time) {
-	begins = b.codec[thread]
-	if begins <= now {
+	if b.codec[thread] <= now {
 		return now, 0
 	}
-	through = begins + b.decode.draw()
-	b.codec[thread] = through
-	return begins, through
+	return b.queuesUp(thread)
+}
+
+func (b *broker) queuesUp(thread int) (begins, through sim.Time) {
+	begins = b.codec[thread]
+	b.codec[thread] += b.decode.draw()
+	return begins, b.codec[thread]
 }
 
 // decodes is when the thread, which has begun with a request now, is through

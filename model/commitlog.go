@@ -5,10 +5,10 @@ import "brokersim/sim"
 // requestLock is the send thread before the put lock: the store's checks
 // first, among them isOSPageCacheBusy, whose answer is [PC_SYNCHRONIZED]
 // (facts §3.2).
-func (b *broker) requestLock(w uint32) {
-	a := b.attempts.at(b.workers[w].seq)
+func (b *broker) requestLock(w uint32, a *attempt) {
 	now := b.eng.Now()
-	a.status = b.check(a)
+	nowMs := b.clock.Ms(now)
+	a.status = b.check(a, nowMs)
 	if !a.status.Stored() {
 		if a.status == PutOSPageCacheBusy {
 			b.refused(a, b.workers[b.meter.holder].cause)
@@ -23,11 +23,11 @@ func (b *broker) requestLock(w uint32) {
 		b.lock.waiting.push(w)
 		return
 	}
-	b.locked(w)
+	b.locked(w, a, nowMs)
 }
 
-func (b *broker) check(a *attempt) PutStatus {
-	busy := b.lock.state.Busy(b.clock.Ms(b.eng.Now()), b.cfg.Broker.OsPageCacheBusyTimeOutMills)
+func (b *broker) check(a *attempt, nowMs int64) PutStatus {
+	busy := b.lock.state.Busy(nowMs, b.cfg.Broker.OsPageCacheBusyTimeOutMills)
 	status := b.traits.CheckPut(busy, a.Body, b.cfg.Broker.MaxMessageSize)
 	if b.put.replica && status == PutOK && !b.inSync() {
 		status = PutInSyncReplicasNotEnough
@@ -50,11 +50,10 @@ func (t *Traits) CheckPut(busy bool, bodyBytes, maxMessageSize int64) PutStatus 
 
 // locked is a send thread that has got the put lock: beginTimeInLock, then the
 // record goes into the last file, or into the next one.
-func (b *broker) locked(w uint32) {
+func (b *broker) locked(w uint32, a *attempt, nowMs int64) {
 	now := b.eng.Now()
-	a := b.attempts.at(b.workers[w].seq)
 	b.lock.held, b.meter.holder = true, w
-	b.lock.state.Acquired(b.clock.Ms(now))
+	b.lock.state.Acquired(nowMs)
 	a.Lock, a.App0 = now, now
 	length := b.recordsLength(a)
 	if !b.log.fits(length) {
@@ -69,9 +68,17 @@ func (b *broker) locked(w uint32) {
 func (b *broker) appendAt(w uint32, a *attempt, length int64) {
 	now := b.eng.Now()
 	a.end = b.log.wrote + length
-	base, at := b.appended(w, a, length)
+	var base sim.Time
+	at := CauseBacklog
+	if b.store == nil && b.measured == nil {
+		base = now + slowed(b.append.draw(), b.slows)
+	} else {
+		base, at = b.appended(w, a, length)
+	}
 	end := b.appendStalls.end(now, base+b.cfg.Store.Delay)
-	b.workers[w].slept = b.workers[w].slept || b.cfg.Store.Delay > 0
+	if b.cfg.Store.Delay > 0 {
+		b.workers[w].slept = true
+	}
 	if end.stalled {
 		at = CauseAppendStall
 		b.stalls()
@@ -133,7 +140,7 @@ func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at 
 // unlock ends the append and passes the lock on.
 func (b *broker) unlock(w uint32) {
 	now := b.eng.Now()
-	a := b.attempts.at(b.workers[w].seq)
+	a := b.atHand(w)
 	a.Unlock = now
 	if a.status.Stored() { // else it waited for a file in vain
 		a.App1 = now
@@ -153,7 +160,7 @@ func (b *broker) unlock(w uint32) {
 	if b.risk != nil && a.end > 0 {
 		a.ordinal = b.risk.put(a.end)
 	}
-	if b.log.readable > readable {
+	if b.flush != nil && b.log.readable > readable {
 		b.readableTo()
 	}
 	if b.pool != nil {
@@ -164,14 +171,14 @@ func (b *broker) unlock(w uint32) {
 		if kind != evDone {
 			b.then(at, kind, b.id|uint64(w))
 		} else if b.at(at, kind, b.id|uint64(w)) {
-			b.done(w)
+			b.done(w, a)
 		}
 		return
 	}
 	b.eng.At(at, kind, b.id|uint64(w))
 	if b.lock.spin {
 		// Whichever of the spinning threads sees it first: no order.
-		b.locked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))
+		b.nextLocked(b.lock.waiting.removeAt(int(b.lock.stream.Uint64() % uint64(b.lock.waiting.n))))
 		return
 	}
 	// ReentrantLock, non-fair: the longest waiter is woken, and a newcomer
@@ -186,5 +193,10 @@ func (b *broker) retryLock(w uint32) {
 		return
 	}
 	b.lock.waiting.pop()
-	b.locked(w)
+	b.nextLocked(w)
+}
+
+// nextLocked is a thread that has waited for the lock.
+func (b *broker) nextLocked(w uint32) {
+	b.locked(w, b.atHand(w), b.clock.Ms(b.eng.Now()))
 }

@@ -49,6 +49,10 @@ func (c *cpu) wait(busy int) sim.Time {
 	if busy < c.cores {
 		return 0
 	}
+	return c.turn(busy)
+}
+
+func (c *cpu) turn(busy int) sim.Time {
 	round := c.quantum * sim.Time(busy) / sim.Time(c.cores)
 	return round/2 + sim.Time(c.stream.Uint64()%uint64(round+1))
 }

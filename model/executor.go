@@ -39,14 +39,6 @@ func (b *broker) handingOff() sim.Time {
 	return b.handoff.draw()
 }
 
-// woken is an idle worker that has got a core.
-func (b *broker) woken(w uint32) {
-	if !b.take(w) {
-		b.enter(w, CauseIdle)
-		b.idle.push(w)
-	}
-}
-
 // take gives the worker the head of the queue. What was taken is never
 // rejected for its age any more (facts §1.4).
 func (b *broker) take(w uint32) bool {
@@ -70,10 +62,11 @@ func (b *broker) take(w uint32) bool {
 		a.Deq, a.Worker = now, int32(w)+1
 		b.left(a, now, sim.Never)
 	}
-	b.workers[w].seq = int64(head.ID)
+	t := &b.workers[w]
+	t.seq = int64(head.ID)
 	b.enter(w, CauseBacklog)
 	process := &b.warmProcess
-	if t := &b.workers[w]; t.slept {
+	if t.slept {
 		process = &b.process
 		t.cold, t.slept = true, false
 	} else {
@@ -88,7 +81,7 @@ func (b *broker) take(w uint32) bool {
 		wait = b.preempted(w)
 	}
 	if b.at(now+wait+b.takes(process, a), evLockReq, b.id|uint64(w)) {
-		b.requestLock(w)
+		b.requestLock(w, a)
 	}
 	return true
 }
@@ -123,23 +116,26 @@ func (b *broker) takes(process *sampler, a *attempt) sim.Time {
 
 // finished is what the worker takes from the unlock to the end of processRequest.
 func (b *broker) finished(w uint32) sim.Time {
+	finish := &b.warmFinish
 	if t := &b.workers[w]; t.cold || t.slept {
-		return b.finish.draw()
+		finish = &b.finish
 	}
-	return b.warmFinish.draw()
+	return finish.draw()
 }
+
+// atHand is the attempt that the worker is at.
+func (b *broker) atHand(w uint32) *attempt { return b.attempts.at(b.workers[w].seq) }
 
 // done is the worker after processRequest: the answer is written, and the
 // next request taken at once if there is one.
-func (b *broker) done(w uint32) {
-	a := b.attempts.at(b.workers[w].seq)
+func (b *broker) done(w uint32, a *attempt) {
 	a.Done = b.eng.Now()
 	code, outcome := b.response(a.status)
 	b.answer(a, outcome, code)
 	b.takeNext(w)
 }
 
-// takeNext is a worker that has nothing at hand any more.
+// takeNext is a worker that has nothing at hand: it was woken, or is done.
 func (b *broker) takeNext(w uint32) {
 	if !b.take(w) {
 		b.enter(w, CauseIdle)

@@ -7,6 +7,8 @@ type logEnd struct {
 	readable int64 // what replica and consumers see: all of it, or with the transient pool what is committed
 	flushed  int64 // what a power cut leaves
 
+	perRecord int64 // what a record has beside its body
+
 	fileSize int64
 	fileEnd  int64 // of the last file: 0 if there is none yet
 }
@@ -34,5 +36,5 @@ func (c *Config) recordLength(body int64) int64 {
 
 // recordsLength is that of all records of a send.
 func (b *broker) recordsLength(a *attempt) int64 {
-	return b.producers[a.Producer].batch()*b.cfg.recordLength(0) + a.Body
+	return b.producers[a.Producer].batch()*b.log.perRecord + a.Body
 }

@@ -34,9 +34,12 @@ func (b *broker) initConsumers(i int) {
 
 // stored has the parked pulls woken by what was just written.
 func (b *broker) wakeConsumers() {
-	if len(b.consumers) == 0 || b.reputArmed {
-		return
+	if len(b.consumers) > 0 && !b.reputArmed {
+		b.armReput()
 	}
+}
+
+func (b *broker) armReput() {
 	b.reputArmed = true
 	b.eng.At(b.eng.Now()+reputDelay, evReput, b.id)
 }

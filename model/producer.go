@@ -265,8 +265,8 @@ func (b *broker) received(p *producer, a *attempt, through sim.Time) {
 		return
 	}
 	b.decoding++
-	if seq, offered := a.Seq, b.decodes(p, &p.links[b.index()], through); b.at(offered, evOffer, b.id|uint64(seq)) {
-		b.offer(seq)
+	if b.at(b.decodes(p, &p.links[b.index()], through), evOffer, b.id|uint64(a.Seq)) {
+		b.offer(a)
 	}
 }
 
@@ -275,13 +275,12 @@ func (p *producer) batch() int64 { return int64(max(1, p.spec.Batch)) }
 
 // offer hands the request to the send executor: createTimestamp, then the
 // bounded queue.
-func (b *broker) offer(seq int64) {
-	a := b.attempts.at(seq)
+func (b *broker) offer(a *attempt) {
 	now := b.eng.Now()
 	b.decoding--
 	a.Enq, a.CreateMs = now, b.clock.Ms(now)
 	empty := b.queue.Len() == 0
-	if !b.queue.Offer(Waiting{uint64(seq), a.CreateMs}) {
+	if !b.queue.Offer(Waiting{uint64(a.Seq), a.CreateMs}) {
 		b.refused(a, b.headWaits(now))
 		b.answer(a, Overload, CodeSystemBusy)
 		return
@@ -294,15 +293,18 @@ func (b *broker) offer(seq int64) {
 	}
 	if wake, w, ok := b.signal(); ok {
 		if b.at(wake, evTake, b.id|uint64(w)) {
-			b.woken(w)
+			b.takeNext(w)
 		}
 	}
 }
 
 func (b *broker) queueChanged() {
-	if b.obs.Queue == nil {
-		return
+	if b.obs.Queue != nil {
+		b.tellQueue()
 	}
+}
+
+func (b *broker) tellQueue() {
 	length := 0
 	for i := range b.brokers {
 		length += b.brokers[i].queue.Len()

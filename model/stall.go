@@ -10,6 +10,7 @@ import (
 // stallSet holds the stalls of one place (append, sweep, flush, ...) and says how long
 // what begins there lasts.
 type stallSet struct {
+	first   sim.Time    // nothing stalls before that
 	once    []onceStall // by at, those passed removed
 	windows []window    // by from
 	next    int         // windows before it are over
@@ -107,11 +108,19 @@ func (s *stallSet) sort() {
 }
 
 // end is when something that begins now and would last to base really ends.
+func (s *stallSet) end(now, base sim.Time) stallEnd {
+	if now < s.first {
+		return stallEnd{at: base}
+	}
+	return s.stalled(now, base)
+}
+
+// stalled is end where something may stall.
 //
 // A stall of a given length is served in full by the first that begins at or
 // after its time; a window holds what begins inside until it closes. A
 // recurring stall that would begin during a stall of its own doesn't.
-func (s *stallSet) end(now, base sim.Time) stallEnd {
+func (s *stallSet) stalled(now, base sim.Time) stallEnd {
 	end := stallEnd{at: base}
 	for len(s.once) > 0 && s.once[0].at <= now {
 		end.at += s.once[0].length.draw()
@@ -136,7 +145,23 @@ func (s *stallSet) end(now, base sim.Time) stallEnd {
 			end.stalled = true
 		}
 	}
+	s.first = s.earliest()
 	return end
+}
+
+// earliest is when the next may be met, or has begun.
+func (s *stallSet) earliest() sim.Time {
+	first := sim.Never
+	if len(s.once) > 0 {
+		first = s.once[0].at
+	}
+	if s.next < len(s.windows) {
+		first = min(first, s.windows[s.next].from)
+	}
+	for i := range s.recurs {
+		first = min(first, s.recurs[i].at)
+	}
+	return first
 }
 
 // skipTo advances to the first occurrence after t.

@@ -226,7 +226,9 @@ func (p *transientPool) done(b *broker) {
 	}
 	p.plain(&b.log)
 	b.log.readable = p.committed
-	b.readableTo()
+	if b.flush != nil {
+		b.readableTo()
+	}
 	if b.obs.Commit != nil {
 		b.obs.Commit(now, b.log.readable)
 	}

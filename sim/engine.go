@@ -8,17 +8,17 @@ import (
 // Engine holds the clock and the pending events of one replication. It is
 // for one goroutine.
 type Engine struct {
-	now       Time
-	stop      uint64 // keys from here on don't run: after the horizon, or 0 after an error
-	handled   uint64
-	limit     uint64
-	scheduled uint64 // all that was scheduled and not cancelled
-	dead      int    // cancelled, still in the queue
-	slots     []timerSlot
-	spare     []uint32 // free slots
-	horizon   Time
-	err       error
-	q         pending
+	now     Time
+	stop    uint64 // keys from here on don't run: after the horizon, or 0 after an error
+	handled uint64
+	limit   uint64
+	waiting int // events in the queue and not cancelled
+	dead    int // cancelled, still there
+	slots   []timerSlot
+	spare   []uint32 // free slots
+	horizon Time
+	err     error
+	q       pending
 }
 
 // NewEngine returns an engine at time 0 that runs to the horizon (events at
@@ -60,7 +60,7 @@ func (e *Engine) Err() error { return e.err }
 func (e *Engine) Events() uint64 { return e.handled }
 
 // Pending returns the number of events that wait, cancelled timers excluded.
-func (e *Engine) Pending() int { return int(e.scheduled - e.handled) }
+func (e *Engine) Pending() int { return e.waiting }
 
 // At schedules an event at t, Now <= t <= MaxTime, with arg <= ArgMax.
 func (e *Engine) At(t Time, k Kind, arg uint64) {
@@ -68,7 +68,7 @@ func (e *Engine) At(t Time, k Kind, arg uint64) {
 		e.refuse(t, k, arg)
 		return
 	}
-	e.scheduled++
+	e.waiting++
 	e.q.push(event{uint64(t)<<4 | uint64(k/KindsPerClass), uint64(k)<<48 | arg}, uint64(e.now)<<4)
 }
 
@@ -78,7 +78,7 @@ func (e *Engine) After(d Time, k Kind, arg uint64) {
 		e.refuseDelay(d, k, arg)
 		return
 	}
-	e.scheduled++
+	e.waiting++
 	e.q.push(event{uint64(e.now+d)<<4 | uint64(k/KindsPerClass), uint64(k)<<48 | arg}, uint64(e.now)<<4)
 }
 
@@ -115,6 +115,7 @@ func (e *Engine) Next() (k Kind, arg uint64, ok bool) {
 		}
 		e.q.n = n
 		e.handled++
+		e.waiting--
 		e.now = Time(ev.key >> 4)
 		return Kind(ev.a >> 48), ev.a & ArgMax, true
 	}

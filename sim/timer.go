@@ -30,7 +30,7 @@ func (e *Engine) StartTimer(t Time, k Kind, arg uint64) Timer {
 	}
 	s := &e.slots[slot]
 	s.arg, s.cancelled = arg, false
-	e.scheduled++
+	e.waiting++
 	e.q.push(event{uint64(t)<<4 | uint64(k/KindsPerClass), timerFlag | uint64(k)<<48 | uint64(slot)}, uint64(e.now)<<4)
 	return Timer{slot, s.gen}
 }
@@ -47,7 +47,7 @@ func (e *Engine) Cancel(t Timer) bool {
 		return false
 	}
 	s.cancelled = true
-	e.scheduled--
+	e.waiting--
 	e.dead++
 	// Cancelled events stay in the queue until they are more than half of it;
 	// so a sweep costs a constant per cancel.
