@@ -152,7 +152,10 @@ func (a reject) answered() float64 { return a.t.Milliseconds() + float64(a.sojou
 
 // outcomeEntries are the legend's outcomes that occurred, with their counts.
 func (r *Recorder) outcomeEntries() (legend []entry) {
-	legend = append(legend, markEntry(outcomeStyle(model.OK), "stored "+numeral.Count(r.counts[model.OK])))
+	legend = append(legend, markEntry(outcomeStyle(model.OK), "stored "+numeral.Count(r.counts[model.OK]-r.late)))
+	if r.late > 0 {
+		legend = append(legend, markEntry(outcomeStyle(model.NoAnswer), "stored, timed out at the producer "+numeral.Count(r.late)))
+	}
 	var status int64
 	for _, o := range []model.Outcome{model.FlushDiskTimeout, model.FlushSlaveTimeout, model.SlaveNotAvailable, model.Other, model.Pending} {
 		status += r.counts[o]

@@ -314,6 +314,29 @@ func TestLegends(t *testing.T) {
 	}
 }
 
+// Sends that are stored though their producers had given up are told from the
+// others, and it is said that two brokers share a figure.
+func TestLegendsOfTwoBrokers(t *testing.T) {
+	late := send(2*sim.Second, 4*sim.Second, model.OK)
+	late.ClientTimedOut, late.Broker = true, 1
+	one := Input{Recorder: feed(10*sim.Second, send(sim.Second, sim.Millisecond, model.OK))}
+	two := Input{Recorder: feed(10*sim.Second, send(sim.Second, sim.Millisecond, model.OK), late)}
+	for _, c := range []struct {
+		figure Figure
+		says   string
+	}{
+		{IncidentTimeline, "stored, timed out at the producer 1"},
+		{QueueLock, "all brokers together"},
+	} {
+		if svg := html.UnescapeString(string(mustSVG(t, c.figure, two))); !strings.Contains(svg, c.says) {
+			t.Errorf("%v: want %q in it", c.figure, c.says)
+		}
+		if svg := html.UnescapeString(string(mustSVG(t, c.figure, one))); strings.Contains(svg, c.says) {
+			t.Errorf("%v of one broker: want %q not in it", c.figure, c.says)
+		}
+	}
+}
+
 func TestSizesAxis(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -52,6 +52,9 @@ func queueLock(c draw.Canvas, in *Input) {
 		legend = append(legend, lineEntry(limitStyle, "osPageCacheBusyTimeOutMills"))
 	}
 	notes := append([]string{"Bins of " + numeral.Duration(r.viewFor(w).width) + "."}, r.stallNotes()...)
+	if r.brokers > 1 {
+		notes = append(notes, "Queues of all brokers together, and the locks of all.")
+	}
 	c = frame(c, title, in.subtitle(), legend, notes)
 	if len(stalls) > 0 {
 		c.Max.Y -= 14

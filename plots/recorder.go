@@ -37,6 +37,8 @@ type Recorder struct {
 	duration sim.Time
 	last     sim.Time // latest time seen
 	counts   [model.Outcomes]int64
+	late     int64 // of those OK: their producers had given up
+	brokers  int32 // that had sends
 	unplaced int64 // sends without a time of sending or of answer
 
 	whole *view
@@ -110,6 +112,7 @@ func (r *Recorder) Observer() model.Observer {
 
 func (r *Recorder) attempt(a *model.Attempt) {
 	r.counts[a.Outcome]++
+	r.brokers = max(r.brokers, a.Broker+1)
 	from, to := a.Send, a.Resp
 	if from == model.Absent {
 		from = a.Arrive
@@ -128,7 +131,14 @@ func (r *Recorder) attempt(a *model.Attempt) {
 		r.touch(from, to, true)
 		return
 	}
-	s := sample{t: from, sojourn: sojourn, status: a.Outcome != model.OK}
+	s := sample{t: from, sojourn: sojourn}
+	switch {
+	case a.Outcome != model.OK:
+		s.class = another
+	case a.ClientTimedOut:
+		s.class = late
+		r.late++
+	}
 	r.whole.cloud.add(s)
 	if r.inFocus(from) {
 		r.focus.cloud.add(s)

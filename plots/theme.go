@@ -63,6 +63,8 @@ func outcomeStyle(o model.Outcome) mark {
 		return mark{black, triangleDown, 4.2}
 	case model.PCSynchronized:
 		return mark{skyBlue, plus, 4.5}
+	case model.NoAnswer:
+		return mark{grey, circle, 2.2}
 	default:
 		return mark{green, diamond, 3.6}
 	}

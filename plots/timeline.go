@@ -153,16 +153,15 @@ func timelineData(in *Input, w window) sendRange {
 	return d
 }
 
+// classOutcomes stand for the classes of accepted sends.
+var classOutcomes = [classes]model.Outcome{stored: model.OK, late: model.NoAnswer, another: model.FlushDiskTimeout}
+
 // eachSend visits what is to be drawn: seconds, ms. Cells of rejected sends come as
 // points, several where the window shows a cell wider than a mark.
 func eachSend(in *Input, w window, visit func(o model.Outcome, s, ms float64)) {
 	r := in.Recorder
 	r.samples(w, func(s sample) {
-		o := model.OK
-		if s.status {
-			o = model.FlushDiskTimeout
-		}
-		visit(o, s.t.Seconds(), float64(s.sojourn))
+		visit(classOutcomes[s.class], s.t.Seconds(), float64(s.sojourn))
 	})
 	for _, a := range r.rejected {
 		if a.t >= w.from && a.t <= w.to {
@@ -195,7 +194,9 @@ func drawSends(c draw.Canvas, p *plot.Plot, in *Input, w window) {
 		}
 		sets[o].add(x(s), y(math.Max(ms, sojournFloorMs)))
 	})
-	drawSets(c, []*markSet{sets[model.OK], sets[model.FlushDiskTimeout]})
+	for _, o := range classOutcomes {
+		drawSets(c, sets[o:o+1])
+	}
 	drawSets(c, sets[model.TimeoutCleanQueue:model.PCSynchronized+1])
 }
 

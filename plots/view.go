@@ -21,7 +21,7 @@ type view struct {
 func newView(origin, width sim.Time) *view {
 	return &view{
 		bins:  bins{origin: origin, width: width, b: make([]bin, binCount)},
-		cloud: cloud{from: origin, seen: newCells(cloudCols, 2*cloudRows, int64(width)*binCount/cloudCols, 1)},
+		cloud: cloud{from: origin, seen: newCells(cloudCols, int(classes)*cloudRows, int64(width)*binCount/cloudCols, 1)},
 	}
 }
 
@@ -82,8 +82,18 @@ func (s *bins) at(t sim.Time) *bin {
 type sample struct {
 	t       sim.Time // when the producer sent it
 	sojourn float32  // ms
-	status  bool     // stored, but not answered SUCCESS
+	class   class
 }
+
+// class is what became of an accepted send.
+type class uint8
+
+const (
+	stored  class = iota
+	late          // stored, but its producer had given up
+	another       // answered neither SUCCESS nor a rejection
+	classes
+)
 
 // cloud is a thinned set of samples: all while they are few, then the first in
 // each cell of the grid.
@@ -111,10 +121,7 @@ func (c *cloud) add(s sample) {
 }
 
 func (c *cloud) see(s sample) bool {
-	row := logRow(int64(s.sojourn*1000), cloudK, cloudRows)
-	if s.status {
-		row += cloudRows
-	}
+	row := logRow(int64(s.sojourn*1000), cloudK, cloudRows) + int64(s.class)*cloudRows
 	return c.seen.add(int64(s.t-c.from), row)
 }
 
