@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -302,6 +303,24 @@ func TestHash(t *testing.T) {
 			t.Errorf("hash %q: not 16 digits, or seen before", h)
 		}
 		seen[h] = true
+	}
+}
+
+// TestInitSuggestions: what a new scenario has as comments can be made use of,
+// all at once, but for the file that is not there.
+func TestInitSuggestions(t *testing.T) {
+	suggestion := regexp.MustCompile(`(?m)^# (\[|[a-zA-Z_]+ = )`)
+	text := string(Init("mine"))
+	if n := len(suggestion.FindAllString(text, -1)); n < 20 {
+		t.Fatalf("%d suggestions, want 20 or more", n)
+	}
+	text = strings.Replace(suggestion.ReplaceAllString(text, "$1"), "conf = ", "# conf = ", 1)
+	s, err := Parse("mine.toml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := s.Config; c.Broker.FlushDiskType != model.SyncFlush || len(c.Loads) != 1 || c.Stalls[0].Broker != 1 || c.Producers[0].Resends != 3 {
+		t.Errorf("got %+v, want what the comments say", c)
 	}
 }
 
