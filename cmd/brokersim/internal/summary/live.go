@@ -24,6 +24,8 @@ func WriteLive(w io.Writer, style ui.Style, in Input, live Live) error {
 	p := &printer{Writer: out, style: style, Input: in}
 	p.verdict(p.answer())
 	p.story()
+	p.timeouts()
+	p.slowest()
 	p.attempts()
 	p.messages()
 	p.times()

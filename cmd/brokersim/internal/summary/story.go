@@ -30,9 +30,10 @@ type Story struct {
 	longestAt sim.Time
 	drained   sim.Time // when it was empty after that, or 0
 
-	stalls   stalls
-	timeouts timeouts
-	others   map[int32]int64 // sends with the outcome OTHER that their producers know, by code
+	stalls    stalls
+	timeouts  timeouts
+	latencies latencies
+	others    map[int32]int64 // sends with the outcome OTHER that their producers know, by code
 }
 
 const incidentGap = sim.Second
@@ -98,6 +99,9 @@ func (s *Story) attempt(a *model.Attempt) {
 	}
 	switch {
 	case a.Outcome == model.OK:
+		if a.Send >= s.Warmup && !a.ClientTimedOut && a.Resp >= a.Send {
+			s.latencies.add(a)
+		}
 		if s.pending && a.Done > s.judged && s.resumed.Done <= s.judged {
 			s.resumed = *a
 		}

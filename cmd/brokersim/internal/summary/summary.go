@@ -41,6 +41,7 @@ func Write(w io.Writer, style ui.Style, in Input) error {
 	p.story()
 	p.waiting()
 	p.timeouts()
+	p.slowest()
 	p.recovery()
 	p.attempts()
 	p.brokers()
