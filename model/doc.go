@@ -29,6 +29,7 @@
 //     cpu.go        the cores they share
 //  6. putlock.go    the put lock, isOSPageCacheBusy
 //     commitlog.go  the store's checks             → [PC_SYNCHRONIZED]; the append
+//     logend.go     how far the log has come, and what is flushed of it
 //     allocator.go  the next file of the commit log, created ahead of need
 //     atrisk.go     what a crash would lose
 //     transientpool.go  buffers instead of the page cache, and their commits
@@ -36,7 +37,9 @@
 //     modelstore.go what it takes by mechanism, if the scenario says so:
 //     profile.go      as measured on a disk, by place in the file and phase of
 //     flushthread.go  the flush thread,
-//     pagecache.go    and with the kernel's writeback and throttling
+//     pagecache.go    and with the kernel's writeback and throttling,
+//     disk.go         on a disk with reads and deletes beside,
+//     neighbour.go    and with other programs on the machine
 //  7. afterput.go   what a put waits for once the lock is released:
 //     groupcommit.go  its flush (SYNC_FLUSH)      → FLUSH_DISK_TIMEOUT
 //     replica.go      its slaves (SYNC_MASTER)    → FLUSH_SLAVE_TIMEOUT, SLAVE_NOT_AVAILABLE
@@ -52,12 +55,13 @@
 // with their executors, longpolling.go consumers that pull, sendload.go
 // END_TRANSACTION where it shares the send queue.
 // stats.go counts, study.go gathers replications into a Result (result.go),
-// replicate.go runs them; observe.go and requests.go let others look on.
+// replicate.go runs them; observe.go and requests.go let others look on; live.go
+// is for those that drive the rules with threads.
 //
 // # One set of rules, two clocks
 //
 // Queue, Sweep, LockState, Reject, WallClock and Traits.Response are the rules:
-// plain state with the time passed in, without thread, timer or clock. Broker
+// plain state with the time passed in, without thread, timer or clock. Cluster
 // drives them with events; real threads can drive the same code.
 //
 // # What is assumed
