@@ -50,6 +50,7 @@ func (b *broker) afterUnlock(w uint32, a *attempt) (at sim.Time, kind sim.Kind) 
 	case !b.put.flush && !b.put.replica && !b.put.callback:
 		return now + b.finishing(w, a), evDone
 	case m != nil && m.Flush != nil && b.put.flush:
+		b.enter(w, CauseFlush)
 		return now + m.Flush[a.Seq], evDone
 	case b.put.blocking && !b.traits.PipelinedPut:
 		return now, evSubmit

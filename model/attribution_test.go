@@ -189,3 +189,20 @@ func TestRecovery(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedFlush: what a recording says of the flush is a wait for the flush,
+// not load.
+func TestRecordedFlush(t *testing.T) {
+	cfg := bare("4.3.2", 5*sim.Second, at(sim.Second, 1001*ms))
+	cfg.Broker.SendMessageThreadPoolNums, cfg.Broker.FlushDiskType = 1, model.SyncFlush
+	cfg.Store.Flush = dist("1ms")
+	cfg.Recorded = true
+	cfg.Measured = &model.Measured{Append: []sim.Time{1000, 1000}, Flush: []sim.Time{300 * ms, ms}}
+	c := follow(t, cfg)
+	if o := c.rows[1].Outcome; o != model.TimeoutCleanQueue {
+		t.Fatalf("the second: got %v, want it swept", o)
+	}
+	if got := c.result.Attribution.Rejected.Share; got["flush"] < 0.9 || got["backlog"] > 0.01 {
+		t.Errorf("it waited for %v, want the flush", got)
+	}
+}

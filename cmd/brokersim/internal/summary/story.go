@@ -2,6 +2,8 @@ package summary
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"brokersim/model"
 	"brokersim/sim"
@@ -83,6 +85,8 @@ type stalls struct {
 	cause   stall
 	caused  bool
 	longest stall
+	append  sim.Time            // all append stalls together
+	made    map[string]sim.Time // the parts of them that a modelled store made, by mechanism
 	count   [model.StallCommit + 1]int64
 }
 
@@ -169,6 +173,9 @@ func (s *Story) queue(t sim.Time, length int) {
 func (s *Story) stall(record model.StallRecord) {
 	st, r := &s.stalls, stall{StallRecord: record}
 	st.count[r.Where]++
+	if r.Where == model.StallAppend {
+		st.append += r.To - r.From
+	}
 	if len(st.first) < stallsTold {
 		st.first = append(st.first, r)
 	}
@@ -183,6 +190,10 @@ func (s *Story) stall(record model.StallRecord) {
 // pause names what held up the append whose stall was told just before.
 func (s *Story) pause(p *model.Pause) {
 	st := &s.stalls
+	if st.made == nil {
+		st.made = map[string]sim.Time{}
+	}
+	st.made[mechanism(p.Mechanism)] += p.To - p.From
 	held := []*stall{&st.cause, &st.longest}
 	for i := range st.first {
 		held = append(held, &st.first[i])
@@ -193,6 +204,17 @@ func (s *Story) pause(p *model.Pause) {
 			h.by, h.of = mechanism(p.Mechanism), p.To-p.From
 		}
 	}
+}
+
+// mainly is the mechanism that made the better part of the append stalls; "":
+// none, or they came from the scenario.
+func (s *stalls) mainly() string {
+	for _, by := range slices.Sorted(maps.Keys(s.made)) {
+		if 2*s.made[by] > s.append {
+			return by
+		}
+	}
+	return ""
 }
 
 // mechanism puts the name of what made an append wait in words.

@@ -187,7 +187,7 @@ func (p *printer) mostOfTheWait() string {
 		return ""
 	}
 	c, share := dominant(a.Rejected.Share)
-	return fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), causeName(c))
+	return fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), p.causeName(c))
 }
 
 // afterRetries says what became of the messages, where attempts are more than

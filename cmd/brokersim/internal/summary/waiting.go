@@ -34,6 +34,14 @@ func causeName(c model.Cause) string {
 	return causeWords[c][0]
 }
 
+// causeName names with an append stall what made it, where the model does.
+func (p *printer) causeName(c model.Cause) string {
+	if by := p.Story.stalls.mainly(); by != "" && c == model.CauseAppendStall {
+		return causeName(c) + " by " + by
+	}
+	return causeName(c)
+}
+
 func causeMeans(c model.Cause) string {
 	if c != c.Of() {
 		return "the send threads worked on what it had left behind"

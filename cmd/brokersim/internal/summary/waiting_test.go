@@ -8,6 +8,7 @@ import (
 
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
+	"brokersim/sim"
 )
 
 func TestWaiting(t *testing.T) {
@@ -72,11 +73,41 @@ After stalls
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			p := &printer{Writer: &b, style: ui.Style{Width: 120}, Input: Input{Result: &model.Result{Attribution: c.a, Recovery: c.r}}}
+			p := &printer{Writer: &b, style: ui.Style{Width: 120}, Input: Input{Result: &model.Result{Attribution: c.a, Recovery: c.r}, Story: new(Story)}}
 			p.waiting()
 			p.recovery()
 			if diff := cmp.Diff(c.want, b.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What the wait was for names the mechanism that made the append stalls, if one
+// made most of them.
+func TestMostOfTheWait(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		throttled sim.Time // of 300 ms of append stalls
+		cause     string
+		want      string
+	}{
+		{"of the scenario", 0, "append_stall", "; 75.00 % of the wait: append stall"},
+		{"modelled, the smaller part", 100 * ms, "append_stall", "; 75.00 % of the wait: append stall"},
+		{"modelled", 200 * ms, "append_stall", "; 75.00 % of the wait: append stall by dirty throttling"},
+		{"another cause", 200 * ms, "flush", "; 75.00 % of the wait: flush"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := new(Story)
+			s.stall(model.StallRecord{Where: model.StallAppend, From: 0, To: 200 * ms, BySeq: 1})
+			if c.throttled > 0 {
+				s.pause(&model.Pause{Mechanism: model.PauseThrottled, From: 0, To: c.throttled, BySeq: 1})
+			}
+			s.stall(model.StallRecord{Where: model.StallAppend, From: sim.Second, To: sim.Second + 100*ms, BySeq: 2})
+			r := &model.Result{Attribution: &model.Attribution{Rejected: model.WaitShares{
+				Count: 1, Share: map[string]float64{c.cause: 0.75, "sweep": 0.25}}}}
+			if got := (&printer{Input: Input{Result: r, Story: s}}).mostOfTheWait(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
