@@ -38,8 +38,10 @@ func must1KiB() variate.Dist {
 	return d
 }
 
-func runBroker(cfg *Config) *Cluster {
-	b, err := New(cfg, 0, Observer{})
+func runBroker(cfg *Config) *Cluster { return observed(cfg, Observer{}) }
+
+func observed(cfg *Config, obs Observer) *Cluster {
+	b, err := New(cfg, 0, obs)
 	if err != nil {
 		panic(err)
 	}
@@ -250,6 +252,60 @@ func BenchmarkAfterPut(b *testing.B) {
 				sends = runBroker(&cfg).books.counted.Attempts.Sent
 			}
 			b.ReportMetric(float64(sends)*float64(b.N)/b.Elapsed().Seconds(), "sends/s")
+		})
+	}
+}
+
+// everything turns all on in the broker of benchConfig that a send can come by:
+// flush, a slave, if asked for the pool, producers that retry, stalls of each
+// kind. In 5.x the pool goes with SYNC_FLUSH.
+func everything(b *testing.B, release string, pool bool) *Config {
+	cfg := benchConfig(60 * sim.Second)
+	settings, err := Defaults(release, 2)
+	if err != nil {
+		b.Fatal(err)
+	}
+	settings.FlushDiskType, settings.BrokerRole, settings.TransientStorePoolEnable = SyncFlush, SyncMaster, pool
+	settings.InSyncReplicas, settings.SendMessageThreadPoolNums, settings.UseReentrantLockWhenPutMessage = 2, 16, true
+	cfg.Broker = settings
+	cfg.Store = Store{Append: must("exponential(mean=100us)"), Flush: must("exponential(mean=200us)"), Commit: DefaultCommit()}
+	cfg.Replica = DefaultReplica()
+	for i, where := range []StallWhere{StallFlush, StallReplica, StallNetwork, StallGC, StallSweep} {
+		cfg.Stalls = append(cfg.Stalls, Stall{Where: where, At: sim.Time(i+1) * sim.Second, Every: must("10s"), For: must("50ms"), Until: Absent})
+	}
+	p := &cfg.Producers[0]
+	p.Release, p.RetryTimesWhenSendFailed = "5.3.3", 2
+	p.Handler, p.Resends, p.Backoff = HandlerResend, 1, must("100ms")
+	return cfg
+}
+
+// BenchmarkEverything runs the broker of BenchmarkBroker, then with everything
+// on and an observer of what each send waited for: attempts/s over the first's
+// is the price of the features, of which allocs/attempt is to be nothing but
+// the beginning of a run.
+func BenchmarkEverything(b *testing.B) {
+	var waited sim.Time
+	attribution := Observer{Waited: func(w *Wait) { waited += w.To - w.From }}
+	for _, c := range []struct {
+		name string
+		cfg  *Config
+		obs  Observer
+	}{
+		{"plain", benchConfig(60 * sim.Second), Observer{}},
+		{"4.3.2, flush and slave", everything(b, "4.3.2", false), attribution},
+		{"5.3.3, flush, slave and pool", everything(b, "5.3.3", true), attribution},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var attempts, stored, again int64
+			for b.Loop() {
+				k := &observed(c.cfg, c.obs).books
+				attempts, stored, again = k.counted.Attempts.Sent, k.stored, k.counted.Retries+k.counted.Resends
+			}
+			b.ReportMetric(float64(attempts)*float64(b.N)/b.Elapsed().Seconds(), "attempts/s")
+			b.ReportMetric(float64(attempts), "attempts")
+			b.ReportMetric(float64(stored), "stored")
+			b.ReportMetric(float64(again), "again")
 		})
 	}
 }

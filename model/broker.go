@@ -286,7 +286,7 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		case evDone:
 			b.done(uint32(arg), b.atHand(uint32(arg)))
 		default:
-			b.handle(kind, arg)
+			b.goOn(kind, arg)
 		}
 		if c.books.err != nil || c.books.open == 0 {
 			break
@@ -303,7 +303,45 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 	return c.checkBooks()
 }
 
-// handle handles the other events.
+// goOn handles the events that come after a put (afterput.go).
+func (b *broker) goOn(kind sim.Kind, arg uint64) {
+	switch kind {
+	case evSubmit:
+		b.submit(uint32(arg))
+	case evWake:
+		b.wake(uint32(arg))
+	case evLatch:
+		b.latchTimedOut(uint32(arg))
+	case evRespond:
+		b.written(int64(arg))
+	case evCallback:
+		b.callback(uint32(arg))
+	case evPooled:
+		b.pooled(int64(arg))
+	case evGroupCommit:
+		b.put.commit.commits(b)
+	case evGroupLook:
+		b.put.commit.looks(b)
+	case evFlushed:
+		b.put.commit.flushed(b)
+	case evWatch:
+		b.put.commit.watcher.looks(b)
+	case evTransfer:
+		b.transfer(int(arg))
+	case evTransferLook:
+		b.transferLook(int(arg))
+	case evAck:
+		b.slaveAnswered(int(arg))
+	case evGroupTransfer:
+		b.put.ha.group.runs(b)
+	case evTransferWait:
+		b.put.ha.group.waited(b)
+	default:
+		b.handle(kind, arg)
+	}
+}
+
+// handle handles the events that few sends come by.
 func (b *broker) handle(kind sim.Kind, arg uint64) {
 	switch kind {
 	case evLockRetry:
@@ -352,44 +390,6 @@ func (b *broker) handle(kind sim.Kind, arg uint64) {
 		b.startCall(uint32(arg))
 	case evPatience:
 		b.impatient(arg)
-	default:
-		b.goOn(kind, arg)
-	}
-}
-
-// goOn handles the events that come after a put (afterput.go).
-func (b *broker) goOn(kind sim.Kind, arg uint64) {
-	switch kind {
-	case evSubmit:
-		b.submit(uint32(arg))
-	case evWake:
-		b.wake(uint32(arg))
-	case evLatch:
-		b.latchTimedOut(uint32(arg))
-	case evRespond:
-		b.written(int64(arg))
-	case evCallback:
-		b.callback(uint32(arg))
-	case evPooled:
-		b.pooled(int64(arg))
-	case evGroupCommit:
-		b.put.commit.commits(b)
-	case evGroupLook:
-		b.put.commit.looks(b)
-	case evFlushed:
-		b.put.commit.flushed(b)
-	case evWatch:
-		b.put.commit.watcher.looks(b)
-	case evTransfer:
-		b.transfer(int(arg))
-	case evTransferLook:
-		b.transferLook(int(arg))
-	case evAck:
-		b.slaveAnswered(int(arg))
-	case evGroupTransfer:
-		b.put.ha.group.runs(b)
-	case evTransferWait:
-		b.put.ha.group.waited(b)
 	}
 }
 
