@@ -244,6 +244,11 @@ func (b *broker) init(c *Cluster, i int, streams sim.Streams) {
 // time, far beyond what scenarios are allowed to ask for.
 const eventLimit = 100_000_000_000
 
+// lingersMost is how long what arrived may be in the system after the end of
+// arrivals: what waits longer (for a stall after each append, a timeout without
+// end) has the sweeper at work for as long as that.
+const lingersMost = 1000 * sim.Hour
+
 // Run simulates to the end: arrivals until Duration, then what is in the
 // system is served out. When ctx ends first the error is ctx's, and what was
 // computed so far is in Stats.
@@ -257,6 +262,9 @@ func (c *Cluster) Run(ctx context.Context, progress func(sim.Time)) error {
 		if n&strideMask == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+			if now := c.eng.Now(); now-c.cfg.Duration > lingersMost {
+				return fmt.Errorf("at %v: sends are in the system %v after the last arrival: %w", now, lingersMost, sim.ErrRunaway)
 			}
 			if progress != nil {
 				progress(c.eng.Now())

@@ -151,3 +151,37 @@ func TestInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLingers: a send that its application makes again long after the end of
+// arrivals doesn't have the sweeper at work for ever.
+func TestLingers(t *testing.T) {
+	cfg := benchConfig(sim.Second)
+	cfg.Broker.MaxMessageSize = 1
+	cfg.Broker.BrokerFastFailureEnable = true
+	p := &cfg.Producers[0]
+	p.Handler, p.Resends, p.Backoff = HandlerResend, 1, must("5000h")
+	cfg.Stalls = []Stall{{Where: StallSweep, At: 0, For: must("2000h"), Until: Absent}} // whose sweeps come all at once then
+	c, err := New(cfg, 0, Observer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(context.Background(), nil); !errors.Is(err, sim.ErrRunaway) || !strings.Contains(err.Error(), "after the last arrival") {
+		t.Errorf("got %v, want a runaway", err)
+	}
+}
+
+// TestStarved: where reads leave the disk no time to write, an append's thread
+// gives up waiting, and the run says why.
+func TestStarved(t *testing.T) {
+	cfg := cacheConfig("poisson(rate=100/s)", 10*sim.Second)
+	k := cfg.Store.PageCache
+	k.Background, k.Limit, k.Disk, k.Latency = 16*pageSize, 32*pageSize, 1<<20, must("1ms")
+	cfg.Neighbours = []Neighbour{{Name: "n", At: 0, For: must("1000h"), Reads: 1 << 30, ReadSize: 1 << 20, Tasks: 4}}
+	c, err := New(cfg, 0, Observer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(context.Background(), nil); !errors.Is(err, sim.ErrRunaway) || !strings.Contains(err.Error(), "to make one page dirty") {
+		t.Errorf("got %v, want a runaway", err)
+	}
+}

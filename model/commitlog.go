@@ -1,6 +1,10 @@
 package model
 
-import "brokersim/sim"
+import (
+	"fmt"
+
+	"brokersim/sim"
+)
 
 // requestLock is the send thread before the put lock: the store's checks
 // first, among them isOSPageCacheBusy, whose answer is [PC_SYNCHRONIZED]
@@ -110,6 +114,10 @@ func (b *broker) appended(w uint32, a *attempt, length int64) (end sim.Time, at 
 		end = b.store.buffer(now, length, a.Seq)
 	} else {
 		end = b.store.begin(now, int(w), b.log.wrote, length, a.Seq)
+	}
+	if b.store.starved {
+		b.books.err = fmt.Errorf("%w: attempt %d waits for more than %v to make one page dirty: the disk is behind what is written and read beside it",
+			sim.ErrRunaway, a.Seq, throttledMost)
 	}
 	pauses := b.store.pauses
 	if len(pauses) == 0 {

@@ -28,6 +28,8 @@ type modelStore struct {
 	rolled bool // the append to come is the first in its file
 	pauses []Pause
 	seq    int64
+
+	starved bool // an append's thread got no page from the page cache
 }
 
 // mechanism is a Mechanism at work.
@@ -299,6 +301,10 @@ func (s *modelStore) dirty(worker int, at, length int64, now sim.Time) sim.Time 
 	return now
 }
 
+// throttledMost bounds the wait for one page. What is slower than that is a
+// disk that does not keep up with the scenario, nor ever will.
+const throttledMost = sim.Hour
+
 // throttle is a thread's balance_dirty_pages after one page more.
 func (s *modelStore) throttle(d *dirtier, now sim.Time) sim.Time {
 	s.cache.brokerDirty++
@@ -306,9 +312,13 @@ func (s *modelStore) throttle(d *dirtier, now sim.Time) sim.Time {
 	if !s.cache.quotaReached(d) {
 		return now
 	}
-	for {
+	for began := now; ; {
 		ticks := s.cache.balance(d, now)
 		if ticks == 0 {
+			return now
+		}
+		if now-began > throttledMost {
+			s.starved = true
 			return now
 		}
 		now = s.pause(PauseThrottled, now, s.cache.wake(now, ticks))

@@ -38,6 +38,7 @@ func (d *decoder) extent(c *model.Config, root *node) {
 		requests := arriving(l.Arrivals, c.Duration)
 		all += requests
 		queued += math.Min(requests, float64(capacity(&c.Broker, l.Queue)))
+		all += pulling(c, &l, sends)
 	}
 	if !(all <= eventsMost) {
 		d.atValue(n, "want at most 1e9 arrivals in a run, got about %.3g in %s", all, plain(c.Duration))
@@ -141,6 +142,19 @@ func retried(p *model.Producer) int {
 		return p.RetryTimesWhenSendFailed
 	}
 	return 0
+}
+
+// pulling is about how many pulls the consumers of a load make at most: each one
+// for a message, and one at a time.
+func pulling(c *model.Config, l *model.Load, sends float64) float64 {
+	if l.Consumers == 0 || l.Service == nil {
+		return 0
+	}
+	round := l.Service.Mean()
+	if c.Costs.Network != nil {
+		round += 2 * c.Costs.Network.Mean()
+	}
+	return float64(l.Consumers) * math.Min(sends, float64(c.Duration)/round)
 }
 
 // turnMost is what a client takes at least, in ns, before it calls again.

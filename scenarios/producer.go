@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -172,6 +173,9 @@ func (d *decoder) handler(t *producerTable, p *model.Producer) {
 	p.Resends = int(t.Resends)
 	if t.node.child("resends") == nil {
 		p.Resends = resendsDefault
+	}
+	if p.Backoff != nil && !(float64(p.Resends)*p.Backoff.Mean() <= float64(durationMost)) {
+		d.atKey(cmp.Or(t.Backoff.node, t.node), "want resends times backoff of at most %s, got %d times %s", plain(durationMost), p.Resends, spell(p.Backoff.Mean()))
 	}
 }
 

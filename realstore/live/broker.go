@@ -142,6 +142,17 @@ const poolMost = 8
 // Warnings say what a live run makes of a configuration that isn't quite what
 // it says.
 func Warnings(cfg *model.Config) (warnings []string) {
+	if cfg.Store.Start != model.LogRunning || cfg.Store.Filled > 0 {
+		warnings = append(warnings, "store.start, store.filled: a live run begins with the files that --dir has")
+	}
+	if cfg.Store.AtRisk {
+		warnings = append(warnings, "store.at_risk: a live run does not follow what a crash would lose")
+	}
+	for i := range cfg.Producers {
+		if cfg.Producers[i].NoWait && cfg.Broker.FlushDiskType == model.SyncFlush {
+			warnings = append(warnings, fmt.Sprintf("producer.%d.wait: each message of a live run waits for its flush", i))
+		}
+	}
 	if len(cfg.Deletes) > 0 {
 		warnings = append(warnings, "[[delete]]: nothing is deleted in a live run")
 	}

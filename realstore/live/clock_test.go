@@ -1,6 +1,7 @@
 package live
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -100,7 +101,11 @@ func TestWarnings(t *testing.T) {
 	cfg.Neighbours = make([]model.Neighbour, 1)
 	cfg.Store.PageCache = new(model.PageCache)
 	cfg.Broker.FlushDiskType = model.SyncFlush
-	if got := Warnings(cfg); len(got) != 3 {
-		t.Errorf("got %q, want three", got)
+	cfg.Store.Start, cfg.Store.AtRisk, cfg.Producers[0].NoWait = model.LogEmpty, true, true
+	got := strings.Join(Warnings(cfg), "\n")
+	for _, key := range []string{"[[neighbour]]", "[store]", "release 4.9.4", "store.start", "store.at_risk", "producer.0.wait"} {
+		if !strings.Contains(got, key) {
+			t.Errorf("%s is not warned of in\n%s", key, got)
+		}
 	}
 }
