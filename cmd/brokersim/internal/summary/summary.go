@@ -180,11 +180,16 @@ func (p *printer) failures() string {
 	return s
 }
 
-// mostOfTheWait says what the rejected sends waited for most.
+// mostOfTheWait says what the rejected sends waited for most; if none waited, what
+// the broker was at when it refused most of them.
 func (p *printer) mostOfTheWait() string {
 	a := p.Result.Attribution
-	if a == nil || a.Rejected.Count == 0 {
+	switch {
+	case a == nil || a.Rejected.Count == 0 && a.Refused == nil:
 		return ""
+	case a.Rejected.Count == 0:
+		c, n := dominant(a.Refused.While)
+		return fmt.Sprintf("; %s %% of them refused for: %s", numeral.Share(n, a.Refused.Count), p.causeName(c))
 	}
 	c, share := dominant(a.Rejected.Share)
 	return fmt.Sprintf("; %s %% of the wait: %s", numeral.Percent(share), p.causeName(c))

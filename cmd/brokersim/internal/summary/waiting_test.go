@@ -113,6 +113,14 @@ func TestMostOfTheWait(t *testing.T) {
 	}
 }
 
+// None of them waited.
+func TestMostOfTheRefused(t *testing.T) {
+	r := &model.Result{Attribution: &model.Attribution{Refused: &model.Refusals{Count: 4, While: map[string]int64{"roll": 3, "backlog": 1}}}}
+	if got, want := (&printer{Input: Input{Result: r, Story: new(Story)}}).mostOfTheWait(), "; 75.00 % of them refused for: file roll"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Every cause has its words.
 func TestCauseWords(t *testing.T) {
 	for _, c := range model.CauseList() {
