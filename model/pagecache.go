@@ -347,9 +347,15 @@ func (c *pageCache) act(n *neighbour, now sim.Time) {
 	case now == n.start:
 		n.begin(now)
 		for i := range n.tasks {
-			n.tasks[i] = dirtier{cpu: n.tasks[i].cpu, quota: initialQuota, next: sim.Never}
+			d := &n.tasks[i]
+			// A task that sleeps over the limit when its burst ends still does
+			// when the next one begins: what new tasks may dirty before they are
+			// first asked would have no bound.
+			if !d.retry {
+				*d = dirtier{cpu: d.cpu, quota: initialQuota, next: sim.Never}
+			}
 			if n.step > 0 {
-				n.tasks[i].next = now + n.step*sim.Time(i+1)/sim.Time(len(n.tasks))
+				d.next = now + n.step*sim.Time(i+1)/sim.Time(len(n.tasks))
 			}
 		}
 		for i := range n.readAt {

@@ -353,3 +353,17 @@ func TestNeighbourThrottled(t *testing.T) {
 		t.Errorf("%d pages dirty, want near %d", c.stock, setpoint)
 	}
 }
+
+// TestLimitHolds: tasks that are over the limit when their burst ends get
+// nothing for free when the next one begins, however often that is.
+func TestLimitHolds(t *testing.T) {
+	_, c := idleCache(t, func(cfg *Config) {
+		k := cfg.Store.PageCache
+		k.Background, k.Limit, k.Disk = 128*pageSize, 256*pageSize, 1_000_000
+		cfg.Neighbours = []Neighbour{{Name: "n", At: 0, Every: must("300ms"), For: must("200ms"), Rate: 189_000_000, Tasks: 24}}
+	})
+	c.advance(10 * sim.Minute)
+	if most := c.limit + 2*24*initialQuota; c.stock > most {
+		t.Errorf("%d pages are dirty, the limit is %d: want at most %d", c.stock, c.limit, most)
+	}
+}
