@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,13 +92,20 @@ func (s *claimStudy) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return badInput(err)
 	}
+	var folder *output.Folder
+	if !s.json && !s.noFigures && len(c.Cases) > 0 {
+		if folder, err = output.Claim(cmp.Or(s.out, filepath.Join("out", "claim-"+c.ID))); err != nil {
+			return outputError("--out", err)
+		}
+		defer folder.Abandon() // if nothing is written to it
+	}
 	findings, err := s.evaluate(cmd, []claims.Claim{c})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return withStack(err)
 	}
 	var wrote []string
-	if err == nil && !s.json && !s.noFigures && len(c.Cases) > 0 {
-		if wrote, err = s.figures(cmd.Context(), &c); err != nil {
+	if err == nil && folder != nil {
+		if wrote, err = s.figures(cmd.Context(), &c, folder); err != nil {
 			return err
 		}
 	}
@@ -180,16 +188,7 @@ func (s *claimStudy) repeat(args []string) string {
 }
 
 // figures draws the first replication of each variant of a claim's cases.
-func (s *claimStudy) figures(ctx context.Context, c *claims.Claim) ([]string, error) {
-	target := s.out
-	if target == "" {
-		target = filepath.Join("out", "claim-"+c.ID)
-	}
-	folder, err := output.Claim(target)
-	if err != nil {
-		return nil, outputError("--out", err)
-	}
-	defer folder.Abandon() // if nothing is written to it
+func (s *claimStudy) figures(ctx context.Context, c *claims.Claim, folder *output.Folder) ([]string, error) {
 	var wrote []string
 	for i := range c.Cases {
 		for _, v := range c.Cases[i].Runs() {

@@ -108,6 +108,9 @@ func (r *replay) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if n := sc.Config.Route.Brokers; n > 1 {
+		return badInput(fmt.Errorf("replay: route.brokers: a recording is of one broker, got %d", n))
+	}
 	if cmd.Flags().Changed("seed") {
 		sc.Config.Seed = uint64(r.seed.value)
 	}

@@ -155,3 +155,11 @@ func TestTableFaults(t *testing.T) {
 type interrupted struct{}
 
 func (interrupted) Read([]byte) (int, error) { return 0, context.Canceled }
+
+// TestFaultOnce: a column that is read for two things is at fault once.
+func TestFaultOnce(t *testing.T) {
+	_, err := ReadRequests("f", strings.NewReader("seq,arrive_ns,done_ns\n0,1,NaN\n"))
+	if err == nil || err.Error() != `f:2: done_ns: want a whole number, got "NaN"` {
+		t.Errorf("got %v, want one fault", err)
+	}
+}

@@ -172,6 +172,10 @@ func isGzip(err error) bool {
 }
 
 func (t *table) bad(format string, args ...any) {
+	again := Fault{t.file, t.line, fmt.Sprintf(format, args...)} // of a column that is read twice
+	if slices.ContainsFunc(t.faults, func(err error) bool { f, ok := err.(*Fault); return ok && *f == again }) {
+		return
+	}
 	if len(t.faults) == faultsMax {
 		t.more++
 		return
