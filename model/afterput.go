@@ -22,6 +22,20 @@ type afterPut struct {
 	commit           groupCommit
 	ha               replication
 	callbacks        callbackPool
+	latches          latches
+}
+
+// latches are when send threads up to 4.6.1 wait no longer: all wait equally
+// long, so that they come in order. One event waits for the first of them,
+// whatever their number.
+type latches struct {
+	waits fifo[latch]
+	armed bool
+}
+
+type latch struct {
+	until  sim.Time
+	worker uint32
 }
 
 func (b *broker) initAfterPut(streams sim.Streams) {
@@ -128,12 +142,10 @@ func (b *broker) awaitNext(w uint32, a *attempt) {
 		a.waits, a.status = 0, PutSlaveNotAvailable
 	}
 	if a.waits == 0 {
-		b.enter(w, CauseBacklog)
-		b.then(b.eng.Now()+b.finished(w), evDone, b.id|uint64(w))
+		b.answers(w, a)
 		return
 	}
-	b.workers[w].latched = true
-	b.workers[w].latch = b.eng.StartTimer(b.eng.Now()+b.put.syncFlushTimeout, evLatch, b.id|uint64(w))
+	b.latch(w)
 	b.enter(w, waitCause(a.waits))
 	if a.waits&waitFlush != 0 {
 		b.put.commit.request(b, a)
@@ -142,10 +154,47 @@ func (b *broker) awaitNext(w uint32, a *attempt) {
 	}
 }
 
+// latch has a send thread wait for syncFlushTimeout at most.
+func (b *broker) latch(w uint32) {
+	t, l := &b.workers[w], &b.put.latches
+	t.latched, t.latch = true, b.eng.Now()+b.put.syncFlushTimeout
+	for l.waits.n > 0 && !b.latched(l.waits.ring[l.waits.head]) {
+		l.waits.pop()
+	}
+	l.waits.push(latch{t.latch, w})
+	if !l.armed {
+		l.armed = true
+		b.eng.At(t.latch, evLatchDue, b.id)
+	}
+}
+
+// latched reports whether that wait still lasts.
+func (b *broker) latched(x latch) bool {
+	t := &b.workers[x.worker]
+	return t.latched && t.latch == x.until
+}
+
+// latchesDue is the end of a wait that may have been over long since.
+func (b *broker) latchesDue() {
+	l := &b.put.latches
+	for ; l.waits.n > 0; l.waits.pop() {
+		x := l.waits.ring[l.waits.head]
+		if !b.latched(x) {
+			continue
+		}
+		if x.until > b.eng.Now() {
+			b.eng.At(x.until, evLatchDue, b.id)
+			return
+		}
+		b.eng.At(x.until, evLatch, b.id|uint64(x.worker))
+	}
+	l.armed = false
+}
+
 // latchTimedOut is a send thread up to 4.6.1 that has waited
 // syncFlushTimeout.
 func (b *broker) latchTimedOut(w uint32) {
-	if !b.workers[w].latched {
+	if t := &b.workers[w]; !t.latched || t.latch > b.eng.Now() {
 		return
 	}
 	b.workers[w].latched = false
@@ -187,7 +236,6 @@ func (b *broker) completed(seq int64, what uint8, status PutStatus, free *sim.Ti
 	w := uint32(a.Worker - 1)
 	switch {
 	case b.put.blocking && !b.traits.PipelinedPut:
-		b.eng.Cancel(b.workers[w].latch)
 		b.workers[w].latched = false
 		b.eng.At(b.wakes(), evWake, b.id|uint64(w))
 	case a.waits != 0:
@@ -213,8 +261,15 @@ func (b *broker) wake(w uint32) {
 		b.awaitNext(w, a)
 		return
 	}
+	b.answers(w, a)
+}
+
+// answers is a send thread that waits for nothing any more.
+func (b *broker) answers(w uint32, a *attempt) {
 	b.enter(w, CauseBacklog)
-	b.then(b.eng.Now()+b.finished(w), evDone, b.id|uint64(w))
+	if b.at(b.eng.Now()+b.finished(w), evDone, b.id|uint64(w)) {
+		b.done(w, a)
+	}
 }
 
 // written is an answer that was written by another thread than the send

@@ -127,7 +127,12 @@ const (
 	evGroupTransfer sim.Kind = 1*sim.KindsPerClass + 23 // GroupTransferService runs
 	evTransferWait  sim.Kind = 1*sim.KindsPerClass + 24
 
-	evNeighbour   sim.Kind = 0*sim.KindsPerClass + 2 // arg: of computing
+	// The end of a wait that hardly ever lasts so long: whoever waits still, goes
+	// on by an event of its own. No freeze holds them.
+	evLatchDue    sim.Kind = 0*sim.KindsPerClass + 2
+	evTransferDue sim.Kind = 0*sim.KindsPerClass + 3
+
+	evNeighbour   sim.Kind = 0*sim.KindsPerClass + 4 // arg: of computing
 	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
 	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
 	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
@@ -344,6 +349,10 @@ func (b *broker) goOn(kind sim.Kind, arg uint64) {
 		b.put.ha.group.runs(b)
 	case evTransferWait:
 		b.put.ha.group.waited(b)
+	case evLatchDue:
+		b.latchesDue()
+	case evTransferDue:
+		b.put.ha.group.waitDue(b)
 	default:
 		b.handle(kind, arg)
 	}

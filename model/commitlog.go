@@ -176,10 +176,12 @@ func (b *broker) unlock(w uint32) {
 	}
 	at, kind := b.afterUnlock(w, a)
 	if b.lock.waiting.n == 0 {
-		if kind != evDone {
-			b.then(at, kind, b.id|uint64(w))
-		} else if b.at(at, kind, b.id|uint64(w)) {
+		switch {
+		case !b.at(at, kind, b.id|uint64(w)):
+		case kind == evDone:
 			b.done(w, a)
+		default:
+			b.submit(w)
 		}
 		return
 	}

@@ -11,8 +11,8 @@ type worker struct {
 	slept bool // since it took the attempt at hand
 	cold  bool // it had slept before: its caches are cold
 
-	latch   sim.Timer // when it waits no longer for flush or replica (up to 4.6.1)
-	latched bool      // it waits
+	latch   sim.Time // when it waits no longer for flush or replica (up to 4.6.1)
+	latched bool     // it waits
 }
 
 // signal wakes the longest idle worker, as LinkedBlockingQueue does: an offer

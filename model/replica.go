@@ -216,8 +216,10 @@ func (b *broker) slaveAnswered(i int) {
 		g.notify(b)
 	case b.traits.ReplicaNeedsInSync && g.waits:
 		// A slower slave wakes nobody: the wait of 1 ms under way has to end.
-		b.eng.Cancel(g.wait)
-		g.wait = b.eng.StartTimer(nextOf(g.since, sim.Millisecond, b.eng.Now()), evTransferWait, b.id)
+		if ends := nextOf(g.since, sim.Millisecond, b.eng.Now()); ends != g.ends {
+			g.ends = ends
+			b.eng.At(ends, evTransferDue, b.id)
+		}
 	}
 }
 
@@ -231,7 +233,8 @@ type groupTransfer struct {
 	state       serviceState
 	waits       bool // for a slave,
 	since       sim.Time
-	wait        sim.Timer
+	ends        sim.Time // of that wait: hardly ever, so that one event looks,
+	looks       sim.Time // then, 0 if there is none
 	notified    bool     // a slave answered while it didn't wait
 	free        sim.Time // as groupCommit's
 }
@@ -257,14 +260,39 @@ func (g *groupTransfer) notify(b *broker) {
 		g.notified = true
 		return
 	}
-	b.eng.Cancel(g.wait)
 	g.waits = false
 	b.eng.At(b.wakes(), evGroupTransfer, b.id)
 }
 
+// wait waits until then, unless a slave answers; no earlier wait was to last
+// longer.
+func (g *groupTransfer) wait(b *broker, until sim.Time) {
+	g.waits, g.since, g.ends = true, b.eng.Now(), until
+	if g.looks == 0 {
+		g.looks = until
+		b.eng.At(until, evTransferDue, b.id)
+	}
+}
+
+// waitDue is the end of a wait that may have been over long since.
+func (g *groupTransfer) waitDue(b *broker) {
+	now := b.eng.Now()
+	if g.waits && g.ends <= now {
+		b.eng.At(now, evTransferWait, b.id)
+	}
+	if g.looks != now {
+		return
+	}
+	g.looks = 0
+	if g.waits && g.ends > now {
+		g.looks = g.ends
+		b.eng.At(g.ends, evTransferDue, b.id)
+	}
+}
+
 // waited is the end of a wait that no slave's answer ended.
 func (g *groupTransfer) waited(b *broker) {
-	if g.waits {
+	if g.waits && g.ends <= b.eng.Now() {
 		g.runs(b)
 	}
 }
@@ -303,8 +331,7 @@ func (g *groupTransfer) runs(b *broker) {
 				g.notified = false
 				continue
 			}
-			g.waits, g.since = true, now
-			g.wait = b.eng.StartTimer(g.step(b, now), evTransferWait, b.id)
+			g.wait(b, g.step(b, now))
 			return
 		}
 		status := PutOK
