@@ -79,18 +79,7 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 	d.afterPut(doc, &c)
 	c.Producers = d.producers(doc.Producer, c.Broker.Release)
 	d.onRoute(&c, doc)
-	for i := range doc.Load {
-		l := &doc.Load[i]
-		if _, ok := l.Arrivals.v.(variate.Closed); ok {
-			d.inside(l.Arrivals.node, 0, "want an open workload such as poisson(rate=43/s), got %s", l.Arrivals.v)
-		}
-		c.Loads = append(c.Loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v, Bytes: l.Bytes.v, Read: l.Read.v, Consumers: d.consumers(l)})
-		if d.bytes(l.Read, 0, 1<<30); l.Read.node != nil && doc.Store.Kind != "pagecache" {
-			d.atKey(l.Read.node, `goes with store.kind = "pagecache"`)
-		}
-		d.within(l.Service, serviceMost)
-		d.loadQueue(l, c.Broker.Release)
-	}
+	c.Loads = d.loads(doc, c.Broker.Release)
 	d.extent(&c, root)
 	d.oversized(&c, doc.Producer)
 	d.idle(&c, doc)
@@ -98,20 +87,43 @@ func (d *decoder) config(doc *document, root *node) (model.Config, []Expect) {
 		d.mechanisms(doc.Store.node.child("profile"), p, c.Duration)
 		d.notes = append(d.notes, p.Mismatches(&c)...)
 	}
+	expects := d.expects(doc.Threshold)
+	for i := range expects {
+		c.Thresholds = append(c.Thresholds, model.Threshold{Expect: expects[i].Text})
+	}
+	return c, expects
+}
 
-	var expects []Expect
-	for i := range doc.Threshold {
-		n := doc.Threshold[i].node.child("expect")
-		if n == nil || doc.Threshold[i].Expect == "" {
+// expects decodes the [[threshold]] tables.
+func (d *decoder) expects(tables []thresholdTable) (expects []Expect) {
+	for i := range tables {
+		n := tables[i].node.child("expect")
+		if n == nil || tables[i].Expect == "" {
 			continue
 		}
-		e, err := ParseExpect(doc.Threshold[i].Expect)
+		e, err := ParseExpect(tables[i].Expect)
 		if d.parsed(n, err) {
-			c.Thresholds = append(c.Thresholds, model.Threshold{Expect: e.Text})
 			expects = append(expects, e)
 		}
 	}
-	return c, expects
+	return expects
+}
+
+// loads decodes the [[load]] tables.
+func (d *decoder) loads(doc *document, release string) (loads []model.Load) {
+	for i := range doc.Load {
+		l := &doc.Load[i]
+		if _, ok := l.Arrivals.v.(variate.Closed); ok {
+			d.inside(l.Arrivals.node, 0, "want an open workload such as poisson(rate=43/s), got %s", l.Arrivals.v)
+		}
+		loads = append(loads, model.Load{Queue: l.Queue, Arrivals: l.Arrivals.v, Service: l.Service.v, Bytes: l.Bytes.v, Read: l.Read.v, Consumers: d.consumers(l)})
+		if d.bytes(l.Read, 0, 1<<30); l.Read.node != nil && doc.Store.Kind != "pagecache" {
+			d.atKey(l.Read.node, `goes with store.kind = "pagecache"`)
+		}
+		d.within(l.Service, serviceMost)
+		d.loadQueue(l, release)
+	}
+	return loads
 }
 
 // span checks least <= t < limit. A limit of one ns above a whole number of
@@ -186,23 +198,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 		return nil
 	}
 	if n := t.node.child("file"); n != nil {
-		for _, other := range []string{"where", "broker", "at", "every", "for", "until", "tasks", "slave"} {
-			if o := t.node.child(other); o != nil {
-				d.atKey(o, `want either "file", which says where and when, or %q`, other)
-			}
-		}
-		if t.File == "" { // as was said
-			return nil
-		}
-		stalls := d.stallFile(n, t.File)
-		late := 0
-		for _, s := range stalls {
-			late += b2i(runs > 0 && s.At >= runs)
-		}
-		if late > 0 {
-			d.note(n, "%d of %d stalls come after the end of arrivals at %s", late, len(stalls), plain(runs))
-		}
-		return stalls
+		return d.recorded(n, t, runs)
 	}
 	s := model.Stall{Broker: int(t.Broker), At: t.At.or(model.Absent), Every: t.Every.v, For: t.For.v, Until: t.Until.or(model.Absent), Tasks: int(t.Tasks)}
 	if n := t.node.child("where"); n == nil {
@@ -229,9 +225,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	d.span(t.At, 0, durationMost+1)
 	d.span(t.Until, 0, durationMost+1)
 	d.within(t.For, durationMost)
-	if t.At.node == nil && t.Every.node == nil {
-		d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
-	}
+	d.recurs(t.node, t.At, t.Every)
 	switch {
 	case t.For.node == nil && t.Until.node == nil:
 		d.atKey(t.node, `want one of "for" and "until"`)
@@ -242,9 +236,7 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 	case t.Until.node != nil && t.At.node != nil && !t.Until.bad && !t.At.bad && t.Until.v <= t.At.v:
 		d.atValue(t.Until.node, "want more than at = %s, got %s", t.At.v, t.Until.v)
 	}
-	if t.For.v != nil && !(t.For.v.Mean() > 0) {
-		d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
-	}
+	d.lasts(t.For)
 	if t.Every.v != nil {
 		d.within(t.Every, durationMost)
 		if n := float64(runs) / t.Every.v.Mean(); runs > 0 && !(n <= stallsMost) {
@@ -252,10 +244,50 @@ func (d *decoder) stall(t *stallTable, runs sim.Time) []model.Stall {
 				stallsMost, n, spell(t.Every.v.Mean()), plain(runs))
 		}
 	}
-	if t.At.node != nil && runs > 0 && t.At.v >= runs {
-		d.note(t.At.node, "the stall at %s comes after the end of arrivals at %s", plain(t.At.v), plain(runs))
-	}
+	d.afterEnd("stall", t.At, runs)
 	return []model.Stall{s}
+}
+
+// recorded decodes the [[stall]] of a file, which stands alone.
+func (d *decoder) recorded(n *node, t *stallTable, runs sim.Time) []model.Stall {
+	for _, other := range []string{"where", "broker", "at", "every", "for", "until", "tasks", "slave"} {
+		if o := t.node.child(other); o != nil {
+			d.atKey(o, `want either "file", which says where and when, or %q`, other)
+		}
+	}
+	if t.File == "" { // as was said
+		return nil
+	}
+	stalls := d.stallFile(n, t.File)
+	late := 0
+	for _, s := range stalls {
+		late += b2i(runs > 0 && s.At >= runs)
+	}
+	if late > 0 {
+		d.note(n, "%d of %d stalls come after the end of arrivals at %s", late, len(stalls), plain(runs))
+	}
+	return stalls
+}
+
+// recurs checks that it is said when something happens.
+func (d *decoder) recurs(table *node, at duration, every dist) {
+	if at.node == nil && every.node == nil {
+		d.atKey(table, `want "at" (once), "every" (again and again) or both`)
+	}
+}
+
+// lasts checks that something takes time.
+func (d *decoder) lasts(x dist) {
+	if x.v != nil && !(x.v.Mean() > 0) {
+		d.atValue(x.node, "want more than 0s, got %s", x.v)
+	}
+}
+
+// afterEnd warns of what happens when no more sends come.
+func (d *decoder) afterEnd(what string, at duration, runs sim.Time) {
+	if at.node != nil && runs > 0 && at.v >= runs {
+		d.note(at.node, "the %s at %s comes after the end of arrivals at %s", what, plain(at.v), plain(runs))
+	}
 }
 
 // consumers is how many a [[load]] has that pulls by long polling.

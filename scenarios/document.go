@@ -210,6 +210,14 @@ type dist struct {
 	v    variate.Dist
 }
 
+// or is the distribution, or def where there is none.
+func (x dist) or(def variate.Dist) variate.Dist {
+	if x.v == nil {
+		return def
+	}
+	return x.v
+}
+
 // arrivals is an arrival process; v is nil where it is at fault.
 type arrivals struct {
 	node *node

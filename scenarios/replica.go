@@ -11,12 +11,8 @@ func (d *decoder) replica(t *replicaTable, settings *model.Settings) model.Repli
 	if t.node.child("slaves") != nil {
 		r.Slaves = int(t.Slaves)
 	}
-	if x := d.within(t.Network, serviceMost); x.v != nil {
-		r.Network = x.v
-	}
-	if x := d.within(t.Append, serviceMost); x.v != nil {
-		r.Append = x.v
-	}
+	r.Network = d.within(t.Network, serviceMost).or(r.Network)
+	r.Append = d.within(t.Append, serviceMost).or(r.Append)
 	d.bytes(t.Bandwidth.size, 1000, 1<<40)
 	r.Bandwidth = t.Bandwidth.or(r.Bandwidth)
 	if settings.BrokerRole != model.SyncMaster {

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -40,37 +39,6 @@ type Scenario struct {
 	filename string
 	resolve  func(rel string) ([]byte, error)
 }
-
-// Load reads and checks the scenario file at path; files that it names are
-// looked for beside it. Faults of its content are returned as Faults, those of
-// reading as they come from the operating system.
-func Load(path string) (*Scenario, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &loadError{err}
-	}
-	defer f.Close()
-	src, err := readMost(f, fileMost)
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return nil, &loadError{err}
-	} else if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return Parse(path, src, func(rel string) ([]byte, error) {
-		if !filepath.IsAbs(rel) {
-			rel = filepath.Join(filepath.Dir(path), filepath.FromSlash(rel))
-		}
-		return readRegular(rel)
-	})
-}
-
-// loadError is an error of the operating system, told without its name for
-// what failed.
-type loadError struct{ err error }
-
-func (e *loadError) Error() string { return unread(e.err) }
-func (e *loadError) Unwrap() error { return e.err }
 
 // readRegular reads a file that a scenario names. Pipes and devices, which may
 // never end, are refused.

@@ -117,10 +117,7 @@ func TestBundled(t *testing.T) {
 			if !strings.HasPrefix(text, "\n#:schema scenario.schema.json\n") {
 				t.Error("no #:schema line")
 			}
-			loaded, err := Load(name + ".toml")
-			if err != nil {
-				t.Fatal(err)
-			}
+			loaded := fromDisk(t, name+".toml")
 			if loaded.Hash != s.Hash {
 				t.Errorf("hash from disk %s, from the binary %s", loaded.Hash, s.Hash)
 			}
@@ -204,6 +201,20 @@ func TestConf(t *testing.T) {
 	}
 }
 
+// fromDisk is the scenario of a file, which names others beside it.
+func fromDisk(t *testing.T, path string) *Scenario {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse(path, src, func(rel string) ([]byte, error) { return readRegular(filepath.Join(filepath.Dir(path), rel)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // A bundled scenario that was saved elsewhere finds the bundled file that it
 // names, and says so; any other file must be there.
 func TestSavedAlone(t *testing.T) {
@@ -212,10 +223,7 @@ func TestSavedAlone(t *testing.T) {
 	if err := os.WriteFile(mine, src, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Load(mine)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := fromDisk(t, mine)
 	want := "broker.conf: no such file: " + filepath.Join(filepath.Dir(mine), "article-broker.conf") + "; the bundled article-broker.conf is read"
 	if s.Config.Broker.SendMessageThreadPoolNums != 80 || !slices.Contains(s.Warnings, want) {
 		t.Errorf("got %d threads, warnings %q, want %q", s.Config.Broker.SendMessageThreadPoolNums, s.Warnings, want)
@@ -345,27 +353,37 @@ func TestInit(t *testing.T) {
 	}
 }
 
-func TestLoadErrors(t *testing.T) {
+// What an override names is a file that ends.
+func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
-	big := filepath.Join(dir, "big.toml")
-	if err := os.WriteFile(big, bytes.Repeat([]byte("#\n"), fileMost), 0o644); err != nil {
+	long := filepath.Join(dir, "long.conf")
+	if err := os.WriteFile(long, bytes.Repeat([]byte("#\n"), fileMost), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refs := filepath.Join(dir, "refs.toml")
-	if err := os.WriteFile(refs, []byte(minimal+"[broker]\nconf='.'\n"), 0o644); err != nil {
+	none := func(rel string) ([]byte, error) {
+		return nil, &fs.PathError{Op: "open", Path: rel, Err: fs.ErrNotExist}
+	}
+	s, err := Parse("refs.toml", []byte(minimal), none)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, path, want string }{
-		{"missing", filepath.Join(dir, "none.toml"), "no such file"},
-		{"folder", dir, "is a directory"},
-		{"too long", big, "want at most 1048576 bytes"},
-		{"names a folder", refs, ":6:7: broker.conf: "},
+		{"missing", filepath.Join(dir, "none.conf"), "no such file: " + filepath.Join(dir, "none.conf")},
+		{"folder", dir, dir + " is not a regular file"},
+		{"too long", long, "want at most 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := Load(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := s.Override("broker.conf=" + c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	_, err := Parse("big.toml", bytes.Repeat([]byte("#\n"), fileMost), nil)
+	if want := "big.toml: want at most 1048576 bytes, got 2097152"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

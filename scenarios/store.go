@@ -56,9 +56,7 @@ func (d *decoder) store(t *storeTable, taken int64) model.Store {
 			}
 		}
 	}
-	if x := d.within(t.Flush, serviceMost); x.v != nil {
-		s.Flush = x.v
-	}
+	s.Flush = d.within(t.Flush, serviceMost).or(s.Flush)
 	if t.Flush.node != nil && s.Profile != nil && s.PageCache == nil {
 		d.atKey(t.Flush.node, `want either "flush" or "profile", which says what a flush takes, got both`)
 	}
@@ -81,16 +79,9 @@ func (d *decoder) store(t *storeTable, taken int64) model.Store {
 func (d *decoder) logFiles(t *storeTable, s *model.Store) {
 	s.Start, _ = model.ParseLogStart(t.Start)
 	s.Filled, s.AtRisk = t.Filled.v, t.AtRisk
-	s.Allocate, s.WarmPage, s.Commit = model.DefaultAllocate(), model.DefaultWarmPage(), model.DefaultCommit()
-	if x := d.within(t.Allocate, serviceMost); x.v != nil {
-		s.Allocate = x.v
-	}
-	if x := d.within(t.WarmPage, sim.Second); x.v != nil {
-		s.WarmPage = x.v
-	}
-	if x := d.within(t.Commit, serviceMost); x.v != nil {
-		s.Commit = x.v
-	}
+	s.Allocate = d.within(t.Allocate, serviceMost).or(model.DefaultAllocate())
+	s.WarmPage = d.within(t.WarmPage, sim.Second).or(model.DefaultWarmPage())
+	s.Commit = d.within(t.Commit, serviceMost).or(model.DefaultCommit())
 }
 
 // filled checks how far the last file is written.
@@ -203,27 +194,21 @@ func (d *decoder) neighbours(doc *document) []model.Neighbour {
 			d.atKey(t.node, "the name %q is taken by another neighbour", clip(n.Name))
 		}
 		named[n.Name] = true
-		if t.At.node == nil && t.Every.node == nil {
-			d.atKey(t.node, `want "at" (once), "every" (again and again) or both`)
-		}
+		d.recurs(t.node, t.At, t.Every)
 		d.span(t.At, 0, durationMost+1)
 		d.within(t.For, durationMost)
 		d.bytes(t.Rate.size, 1, 1<<40)
 		d.bytes(t.Reads.size, 1, 1<<40)
 		d.bytes(t.ReadSize, 512, 1<<30)
 		d.bytes(t.Memory, 0, 1<<50)
-		if t.For.v != nil && !(t.For.v.Mean() > 0) {
-			d.atValue(t.For.node, "want more than 0s, got %s", t.For.v)
-		}
+		d.lasts(t.For)
 		if d.within(t.Every, durationMost); t.Every.v != nil && !(t.Every.v.Mean() >= 1e6) {
 			d.atValue(t.Every.node, "want a mean of at least 1ms, got %s", t.Every.v)
 		}
 		if t.For.v != nil && t.Every.v != nil && !(t.For.v.Mean() <= 1e6*t.Every.v.Mean()) {
 			d.atValue(t.For.node, "want at most a million times every, got %s", t.For.v)
 		}
-		if t.At.node != nil && doc.Duration.v > 0 && t.At.v >= doc.Duration.v {
-			d.note(t.At.node, "the burst at %s comes after the end of arrivals at %s", plain(t.At.v), plain(doc.Duration.v))
-		}
+		d.afterEnd("burst", t.At, doc.Duration.v)
 		if writes := writing(&n, doc.Duration.v); writes > writesMost {
 			d.atKey(t.node, "want at most %.0e writes of 32 KiB and reads in a run, got about %.3g", float64(writesMost), writes)
 		}
@@ -271,9 +256,7 @@ func (d *decoder) deletes(doc *document) []model.Delete {
 		if t.Unlink.node == nil {
 			x.Unlink = variate.Must(variate.ParseDist(unlinkDefault, variate.Duration))
 		}
-		if t.At.node != nil && doc.Duration.v > 0 && t.At.v >= doc.Duration.v {
-			d.note(t.At.node, "the delete at %s comes after the end of arrivals at %s", plain(t.At.v), plain(doc.Duration.v))
-		}
+		d.afterEnd("delete", t.At, doc.Duration.v)
 		out = append(out, x)
 	}
 	return out
