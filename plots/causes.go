@@ -57,39 +57,63 @@ func (b *waitBin) merge(o *waitBin) {
 	}
 }
 
-// causeStyle is the colour of a cause and its words; what comes after a stall is
-// paler.
-func causeStyle(c model.Cause) (color.RGBA, string) {
-	col, name := grey, c.Of().String()
+// CauseName says in words what a send waited for.
+func CauseName(c model.Cause) string {
+	name := c.Of().String()
 	switch c.Of() {
 	case model.CauseIdle:
-		col, name = lightGrey, "wake-up"
+		name = "wake-up"
 	case model.CauseBacklog:
-		col, name = blue, "load"
+		name = "load"
 	case model.CauseCPU:
-		col, name = purple, "CPU"
+		name = "CPU"
 	case model.CauseLock:
-		col, name = orange, "put lock"
+		name = "put lock"
 	case model.CauseAppendStall:
-		col, name = vermilion, "append stall"
+		name = "append stall"
 	case model.CauseRoll:
-		col, name = yellow, "file roll"
+		name = "file roll"
 	case model.CausePool:
 		name = "transient pool"
+	case model.CauseGC:
+		name = "GC"
+	}
+	if c != c.Of() {
+		return "after " + name
+	}
+	return name
+}
+
+// causeColor is that of a cause; what comes after a stall is paler.
+func causeColor(c model.Cause) color.RGBA {
+	col := grey
+	switch c.Of() {
+	case model.CauseIdle:
+		col = lightGrey
+	case model.CauseBacklog:
+		col = blue
+	case model.CauseCPU:
+		col = purple
+	case model.CauseLock:
+		col = orange
+	case model.CauseAppendStall:
+		col = vermilion
+	case model.CauseRoll:
+		col = yellow
 	case model.CauseFlush:
 		col = green
 	case model.CauseReplica:
 		col = skyBlue
 	case model.CauseGC:
-		col, name = black, "GC"
+		col = black
 	case model.CauseSteal, model.CauseFreeze:
 		col = darkGrey
 	}
 	if c != c.Of() {
 		pale := func(v uint8) uint8 { return uint8(255 - (255-int(v))*2/5) }
-		return color.RGBA{pale(col.R), pale(col.G), pale(col.B), 255}, "after " + name
+		return color.RGBA{pale(col.R), pale(col.G), pale(col.B), 255}
 	}
-	return col, name
+	return col
 }
 
 // waitingCauses draws over the whole run what the sends had waited for that left
@@ -114,7 +138,7 @@ func waitingCauses(c draw.Canvas, in *Input) {
 		of, who = 1, " of the wait"
 	}
 	for _, cause := range model.CauseList() {
-		col, name := causeStyle(cause)
+		col, name := causeColor(cause), CauseName(cause)
 		switch share := by[cause][of] / all[of]; {
 		case by[cause][0]+by[cause][1] == 0:
 		case by[cause][of] == 0:
@@ -195,7 +219,6 @@ func (w *waits) draw(c draw.Canvas, p *plot.Plot, swept bool) {
 			path.Line(vg.Point{X: x0, Y: y1})
 			path.Close()
 		}
-		col, _ := causeStyle(cause)
-		fill(c, col, path)
+		fill(c, causeColor(cause), path)
 	}
 }

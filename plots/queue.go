@@ -19,16 +19,7 @@ func queueLock(c draw.Canvas, in *Input) {
 	stalls := r.stallsIn(w)
 	columns := binColumns(&r.viewFor(w).bins, w)
 
-	var longest float64
-	shortest, held, changes := math.Inf(1), float64(0), 0
-	for _, b := range columns {
-		longest = math.Max(longest, float64(b.qmax))
-		changes += int(b.changes)
-		if b.held > 0 {
-			held = math.Max(held, b.held.Milliseconds())
-			shortest = math.Min(shortest, b.held.Milliseconds())
-		}
-	}
+	longest, shortest, held, changes := extremes(columns)
 	neverHeld := held == 0
 	if neverHeld {
 		shortest, held = 0.01, 10
@@ -85,6 +76,21 @@ func queueLock(c draw.Canvas, in *Input) {
 	if neverHeld {
 		empty(below.DataCanvas(areas[1][0]), "the lock was never held")
 	}
+}
+
+// extremes are the longest queue, the shortest and the longest hold of the lock in
+// ms, and how often the queue changed.
+func extremes(columns []column) (longest, shortest, held float64, changes int) {
+	shortest = math.Inf(1)
+	for _, b := range columns {
+		longest = math.Max(longest, float64(b.qmax))
+		changes += int(b.changes)
+		if b.held > 0 {
+			held = math.Max(held, b.held.Milliseconds())
+			shortest = math.Min(shortest, b.held.Milliseconds())
+		}
+	}
+	return longest, shortest, held, changes
 }
 
 // column is a bin with its place in time, in seconds; carried is the queue

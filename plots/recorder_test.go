@@ -247,15 +247,15 @@ func TestWaitsKept(t *testing.T) {
 
 // Every cause that a send can wait for looks different from the others, but the
 // ways to stand still.
-func TestCauseStyles(t *testing.T) {
+func TestCauseColors(t *testing.T) {
 	seen := map[any]model.Cause{}
 	for _, c := range model.CauseList() {
 		if c.Of() == model.CausePool || c.Of() == model.CauseSteal { // nobody waits for it; as a freeze
 			continue
 		}
-		col, name := causeStyle(c)
-		if other, ok := seen[col]; ok || name == "" {
-			t.Errorf("%v %q looks like %v", c, name, other)
+		col := causeColor(c)
+		if other, ok := seen[col]; ok {
+			t.Errorf("%v looks like %v", c, other)
 		}
 		seen[col] = c
 	}

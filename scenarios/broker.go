@@ -467,6 +467,43 @@ func (d *decoder) otherKey(n *node, name string) {
 	}
 }
 
+// take puts the text of a broker.conf into the key's setting: with a warning where
+// RocketMQ reads it otherwise than it looks, or not at all; beyond the bounds it is
+// a fault.
+func (k *brokerKey) take(text string, into reflect.Value) (warning, fault string) {
+	switch {
+	case k.kind == reflect.Bool:
+		v := strings.EqualFold(text, "true")
+		into.SetBool(v)
+		if !v && !strings.EqualFold(text, "false") {
+			warning = fmt.Sprintf("want true or false, got %q: RocketMQ reads anything but true as false", clip(text))
+		}
+		return warning, ""
+	case k.kind == reflect.String && text == slaveRole:
+		return slaveNote, ""
+	case k.kind == reflect.String && !slices.Contains(k.words, text):
+		return fmt.Sprintf("%q is none of %s: RocketMQ keeps the default", clip(text), strings.Join(k.words, ", ")), ""
+	case k.kind == reflect.String:
+		into.SetString(text)
+		return "", ""
+	}
+	bits := 64
+	if k.kind == reflect.Int {
+		bits = 32
+	}
+	switch v, err := strconv.ParseInt(text, 10, bits); {
+	case text == "":
+		return "has no value: RocketMQ keeps the default", ""
+	case err != nil:
+		return fmt.Sprintf("%q is not a whole number to RocketMQ, which then keeps the default", clip(text)), ""
+	case v < k.least || v > k.most:
+		return "", fmt.Sprintf("want %s, got %d", bounds(k.least, k.most), v)
+	default:
+		into.SetInt(v)
+		return "", ""
+	}
+}
+
 // conf reads a broker.conf as RocketMQ does: what it can't use it ignores, and
 // so do we, but not silently. Beside faults of the file stand its warnings.
 func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, mechanism bool) {
@@ -510,34 +547,14 @@ func (d *decoder) conf(n *node, rel string, into reflect.Value, release string, 
 			unread = append(unread, p.key)
 		case k.absent(release) != "":
 			note("%s", k.absent(release))
-		case k.kind == reflect.Bool:
-			v := strings.EqualFold(p.value, "true")
-			if !v && !strings.EqualFold(p.value, "false") {
-				note("want true or false, got %q: RocketMQ reads anything but true as false", clip(p.value))
-			}
-			into.Field(k.field).SetBool(v)
-		case k.kind == reflect.String && p.value == slaveRole:
-			note("%s", slaveNote)
-		case k.kind == reflect.String && !slices.Contains(k.words, p.value):
-			note("%q is none of %s: RocketMQ keeps the default", clip(p.value), strings.Join(k.words, ", "))
-		case k.kind == reflect.String:
-			into.Field(k.field).SetString(p.value)
 		default:
-			bits := 64
-			if k.kind == reflect.Int {
-				bits = 32
+			warning, fault := k.take(p.value, into.Field(k.field))
+			if warning != "" {
+				note("%s", warning)
 			}
-			v, err := strconv.ParseInt(p.value, 10, bits)
-			switch {
-			case p.value == "":
-				note("has no value: RocketMQ keeps the default")
-			case err != nil:
-				note("%q is not a whole number to RocketMQ, which then keeps the default", clip(p.value))
-			case v < k.least || v > k.most:
+			if fault != "" {
 				faulty = true
-				d.faults.add(Fault{File: rel, Line: p.line, Key: p.key, Msg: fmt.Sprintf("want %s, got %d", bounds(k.least, k.most), v)})
-			default:
-				into.Field(k.field).SetInt(v)
+				d.faults.add(Fault{File: rel, Line: p.line, Key: p.key, Msg: fault})
 			}
 		}
 	}
@@ -564,7 +581,7 @@ func readConf(text string) (properties []property, why string) {
 	}
 	properties = parseProperties(text)
 	for i, p := range properties {
-		if slices.Contains(brokerNames[2:], p.key) || i < unknownMost && nearest(p.key, brokerNames[2:]) != "" {
+		if BrokerKey(p.key) || i < unknownMost && nearest(p.key, brokerNames[2:]) != "" {
 			return properties, ""
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"brokersim/model"
 	"brokersim/plots"
 	"brokersim/plots/numeral"
-	"brokersim/scenarios"
 	"brokersim/scenarios/claims"
 )
 
@@ -80,11 +79,11 @@ func (s *claimStudy) run(cmd *cobra.Command, args []string) error {
 		if s.out != "" {
 			return usageError(cmd, errors.New("--out: the figures are of one claim, name its ID"))
 		}
-		findings, err := s.evaluate(cmd, claims.All())
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return withStack(err)
+		findings, interrupted, err := s.evaluate(cmd, claims.All())
+		if err != nil {
+			return err
 		}
-		return s.tell(cmd, findings, err, func(w io.Writer) error {
+		return s.tell(cmd, findings, interrupted, func(w io.Writer) error {
 			return summary.WriteClaims(w, ui.StyleOf(w), findings, s.repeat(args))
 		})
 	}
@@ -99,49 +98,50 @@ func (s *claimStudy) run(cmd *cobra.Command, args []string) error {
 		}
 		defer folder.Abandon() // if nothing is written to it
 	}
-	findings, err := s.evaluate(cmd, []claims.Claim{c})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return withStack(err)
+	findings, interrupted, err := s.evaluate(cmd, []claims.Claim{c})
+	if err != nil {
+		return err
 	}
 	var wrote []string
-	if err == nil && folder != nil {
+	if !interrupted && folder != nil {
 		if wrote, err = s.figures(cmd.Context(), &c, folder); err != nil {
 			return err
 		}
 	}
-	return s.tell(cmd, findings, err, func(w io.Writer) error {
+	return s.tell(cmd, findings, interrupted, func(w io.Writer) error {
 		return summary.WriteClaim(w, ui.StyleOf(w), &findings[0], wrote, uint64(s.seed.value), s.repeat(args))
 	})
 }
 
-// evaluate puts claims to the test, with progress.
-func (s *claimStudy) evaluate(cmd *cobra.Command, all []claims.Claim) ([]claims.Finding, error) {
-	var talk io.Writer = cmd.ErrOrStderr()
-	if s.quiet {
-		talk = io.Discard
-	}
-	progress := ui.NewProgress(talk, numeral.Count)
+// evaluate puts claims to the test, with progress. An interrupt leaves those that
+// are complete.
+func (s *claimStudy) evaluate(cmd *cobra.Command, all []claims.Claim) (findings []claims.Finding, interrupted bool, err error) {
+	progress := ui.NewProgress(talkOf(cmd, s.quiet), numeral.Count)
 	defer progress.Done()
-	return claims.Evaluate(cmd.Context(), all, claims.Options{
+	findings, err = claims.Evaluate(cmd.Context(), all, claims.Options{
 		Seed: uint64(s.seed.value), Workers: int(s.workers.value), Replications: int(s.replications.value),
 		Progress: func(done, total int) { progress.Set(int64(done), int64(total)) },
 	})
+	if errors.Is(err, context.Canceled) {
+		return findings, true, nil
+	}
+	return findings, false, withStack(err)
 }
 
 // tell prints the findings, of which an interrupt may have left the first only,
 // and gives the exit code.
-func (s *claimStudy) tell(cmd *cobra.Command, findings []claims.Finding, interrupted error, write func(io.Writer) error) error {
+func (s *claimStudy) tell(cmd *cobra.Command, findings []claims.Finding, interrupted bool, write func(io.Writer) error) error {
 	var err error
 	switch {
 	case s.json:
-		err = s.writeJSON(cmd.OutOrStdout(), findings, interrupted != nil)
+		err = s.writeJSON(cmd.OutOrStdout(), findings, interrupted)
 	case len(findings) > 0:
 		err = write(cmd.OutOrStdout())
 	}
 	if err != nil {
 		return err
 	}
-	if interrupted != nil {
+	if interrupted {
 		return &exitError{exitInterrupted, errors.New("interrupted")}
 	}
 	for i := range findings {
@@ -216,22 +216,18 @@ func (s *claimStudy) figures(ctx context.Context, c *claims.Claim, folder *outpu
 
 // draw runs a variant once for its figures.
 func (s *claimStudy) draw(ctx context.Context, c *claims.Case, v claims.Variant) (plots.Input, error) {
-	sc, err := scenarios.Named("claims/" + c.Scenario)
-	if err == nil {
-		sc, err = sc.Override(v.Sets...)
-	}
+	cfg, err := c.Config(v, uint64(s.seed.value))
 	if err != nil {
 		return plots.Input{}, err
 	}
-	sc.Config.Seed = uint64(s.seed.value)
-	recorder := plots.NewRecorder(sc.Config.Duration)
-	if _, err := model.Replicate(ctx, &sc.Config, 1, 1, recorder.Observer(), nil); err != nil {
+	recorder := plots.NewRecorder(cfg.Duration)
+	if _, err := model.Replicate(ctx, cfg, 1, 1, recorder.Observer(), nil); err != nil {
 		return plots.Input{}, err
 	}
 	return plots.Input{
-		Name: sc.Name, Title: "When " + c.When + ": " + v.Name, Seed: sc.Config.Seed, Release: sc.Config.Broker.Release,
-		WaitLimitMs: sc.Config.Broker.WaitTimeMillsInSendQueue, BusyLimitMs: sc.Config.Broker.OsPageCacheBusyTimeOutMills,
-		Duration: sc.Config.Duration, Recorder: recorder,
+		Name: cfg.Name, Title: "When " + c.When + ": " + v.Name, Seed: cfg.Seed, Release: cfg.Broker.Release,
+		WaitLimitMs: cfg.Broker.WaitTimeMillsInSendQueue, BusyLimitMs: cfg.Broker.OsPageCacheBusyTimeOutMills,
+		Duration: cfg.Duration, Recorder: recorder,
 	}, nil
 }
 

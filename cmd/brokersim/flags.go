@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"strconv"
@@ -98,4 +99,12 @@ func (s *simulation) repeat(seed uint64, command ...string) string {
 		args = append(args, "--no-figures")
 	}
 	return ui.Command(args...)
+}
+
+// talkOf is where progress and notes go.
+func talkOf(cmd *cobra.Command, quiet bool) io.Writer {
+	if quiet {
+		return io.Discard
+	}
+	return cmd.ErrOrStderr()
 }

@@ -116,11 +116,7 @@ func (p *probing) do(cmd *cobra.Command) error {
 		return outputError("--out", err)
 	}
 	defer folder.Abandon()
-	var talk io.Writer = cmd.ErrOrStderr()
-	if p.quiet {
-		talk = io.Discard
-	}
-	progress := ui.NewProgress(talk, func(v int64) string { return time.Duration(v).Round(time.Second).String() })
+	progress := ui.NewProgress(talkOf(cmd, p.quiet), func(v int64) string { return time.Duration(v).Round(time.Second).String() })
 	var runs []*probe.Run
 	err = probe.Do(cmd.Context(), p.dir, p.Options,
 		func(done, total time.Duration) { progress.Set(int64(done), int64(total)) },

@@ -46,24 +46,9 @@ type job struct {
 // do simulates, writes what is to be left behind, and tells the result, also
 // where something could not be written.
 func (s *simulation) do(cmd *cobra.Command, j *job) error {
-	if output.IsStdout(s.requests) {
-		s.requests = "-"
-	}
-	if s.json && s.requests == "-" {
-		return usageError(cmd, errors.New("--json and --requests - both want stdout: name a file"))
-	}
-	target, err := s.folder(j)
+	folder, err := s.claimFolder(cmd, j)
 	if err != nil {
 		return err
-	}
-	if s.requests != "" && s.requests != "-" { // before there is a folder
-		if err := output.Replaceable(s.requests, target, s.force, j.inputs); err != nil {
-			return outputError("--requests", err)
-		}
-	}
-	folder, err := output.Claim(target)
-	if err != nil {
-		return outputError("--out", err)
 	}
 	defer folder.Abandon() // if nothing is written to it
 	story := &summary.Story{Warmup: j.config.Warmup}
@@ -130,6 +115,31 @@ func (s *simulation) do(cmd *cobra.Command, j *job) error {
 	return outcome(result)
 }
 
+// claimFolder claims the folder for figures and result.json, once it is known
+// that --requests can be written beside it.
+func (s *simulation) claimFolder(cmd *cobra.Command, j *job) (*output.Folder, error) {
+	if output.IsStdout(s.requests) {
+		s.requests = "-"
+	}
+	if s.json && s.requests == "-" {
+		return nil, usageError(cmd, errors.New("--json and --requests - both want stdout: name a file"))
+	}
+	target, err := s.folder(j)
+	if err != nil {
+		return nil, err
+	}
+	if s.requests != "" && s.requests != "-" { // before there is a folder
+		if err := output.Replaceable(s.requests, target, s.force, j.inputs); err != nil {
+			return nil, outputError("--requests", err)
+		}
+	}
+	folder, err := output.Claim(target)
+	if err != nil {
+		return nil, outputError("--out", err)
+	}
+	return folder, nil
+}
+
 // folder is the path of the folder for figures and result.json.
 func (s *simulation) folder(j *job) (string, error) {
 	if s.out != "" {
@@ -150,10 +160,7 @@ func (s *simulation) createRequests(cmd *cobra.Command, failed func()) (*output.
 
 // progress is that of virtual time, or of replications if there are several.
 func (s *simulation) progress(cmd *cobra.Command, duration sim.Time) (report func(now sim.Time, done int), p *ui.Progress) {
-	var talk io.Writer = cmd.ErrOrStderr()
-	if s.quiet {
-		talk = io.Discard
-	}
+	talk := talkOf(cmd, s.quiet)
 	if n := s.replications.value; n > 1 {
 		p = ui.NewProgress(talk, numeral.Count)
 		return func(_ sim.Time, done int) { p.Set(int64(done), n) }, p

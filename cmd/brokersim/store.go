@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 	"unicode"
@@ -44,13 +43,6 @@ func storeError(err error) error {
 		return badInput(err)
 	}
 	return inputError(err)
-}
-
-func talkOf(cmd *cobra.Command, quiet bool) io.Writer {
-	if quiet {
-		return io.Discard
-	}
-	return cmd.ErrOrStderr()
 }
 
 // byteSize prints a number of bytes: "64 KiB", "1.46 GiB".

@@ -188,11 +188,7 @@ func (v *validation) readProfile() (*model.Profile, error) {
 }
 
 func (v *validation) progress(cmd *cobra.Command, say func(int64) string) *ui.Progress {
-	var talk io.Writer = cmd.ErrOrStderr()
-	if v.quiet {
-		talk = io.Discard
-	}
-	return ui.NewProgress(talk, say)
+	return ui.NewProgress(talkOf(cmd, v.quiet), say)
 }
 
 // machine is rung 3.

@@ -37,11 +37,7 @@ if there were too few customers for an interval.`, analytic.CheckConfidence*100)
 	f.BoolVar(&asJSON, "json", false, "print a JSON array")
 	f.BoolVar(&quiet, "quiet", false, "no progress on stderr; errors are still told")
 	cmd.RunE = action(func(cmd *cobra.Command, _ []string) error {
-		var talk io.Writer = cmd.ErrOrStderr()
-		if quiet {
-			talk = io.Discard
-		}
-		checks, err := verify(cmd.Context(), talk, uint64(seed.value), int(customers.value))
+		checks, err := verify(cmd.Context(), talkOf(cmd, quiet), uint64(seed.value), int(customers.value))
 		if err != nil {
 			return err
 		}

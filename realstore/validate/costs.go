@@ -28,49 +28,9 @@ type broker struct {
 // With SYNC_FLUSH the time from unlock to answer is the flush's, less the wake-ups
 // of the two threads.
 func measure(rec *live.Record, cfg *model.Config) (*broker, error) {
-	var decode, handoff, process, warmProcess, hold, finish, warmFinish, lag []float64
 	sync := cfg.Broker.FlushDiskType == model.SyncFlush
-	free := sim.Time(-1) // since when the thread is
-	slept := false       // in its last append, or after it
-	for i := range rec.Rows {
-		r := &rec.Rows[i]
-		if r.Unlock == model.Absent {
-			continue
-		}
-		decode = append(decode, float64(r.Enq-r.Arrive))
-		cold, from := true, r.Deq
-		switch {
-		case free < r.Enq: // it waited for this one
-			if r.QlenEnq == 1 {
-				handoff = append(handoff, float64(r.Deq-r.Enq))
-			}
-		case slept:
-			from = free
-		default:
-			cold, from = false, free
-		}
-		if cold {
-			process = append(process, float64(r.LockReq-from))
-		} else {
-			warmProcess = append(warmProcess, float64(r.LockReq-from))
-		}
-		slept = r.Held > 0 || sync
-		if cold || slept {
-			finish = append(finish, float64(r.Done-r.Unlock))
-		} else {
-			warmFinish = append(warmFinish, float64(r.Done-r.Unlock))
-		}
-		if h := r.Unlock - r.Lock - r.Held; h < sim.Millisecond {
-			hold = append(hold, float64(h))
-		}
-		free = r.Done
-	}
-	end := sim.Time(0)
-	for _, s := range rec.Sweeps {
-		lag = append(lag, float64(max(0, s.Start-max(s.Nominal, end))))
-		end = s.End
-	}
-	if len(handoff) == 0 || len(hold) == 0 || len(lag) == 0 {
+	t := timesOf(rec, sync)
+	if len(t.handoff) == 0 || len(t.hold) == 0 || len(t.lag) == 0 {
 		return nil, errors.New("the run that was to measure the live broker's threads stored too little: the machine is too slow")
 	}
 	answer := variate.Must(variate.NewConstant(variate.Duration, float64(sim.Microsecond)))
@@ -79,26 +39,76 @@ func measure(rec *live.Record, cfg *model.Config) (*broker, error) {
 		return variate.Must(variate.NewEmpirical(variate.Duration, ns))
 	}
 	b := &broker{
-		append: seen(hold), delay: rec.Delay,
+		append: seen(t.hold), delay: rec.Delay,
 		costs: model.Costs{
-			Network: cfg.Costs.Network, Decode: seen(decode), Handoff: seen(handoff), Process: seen(process),
-			FirstAnswer: answer, Answer: answer, SweepLag: seen(lag),
+			Network: cfg.Costs.Network, Decode: seen(t.decode), Handoff: seen(t.handoff), Process: seen(t.process),
+			FirstAnswer: answer, Answer: answer, SweepLag: seen(t.lag),
 		},
 	}
 	if sync {
 		wakes := 2 * b.costs.Handoff.Quantile(0.5)
-		for i := range finish {
-			finish[i] = max(0, finish[i]-wakes)
+		for i := range t.finish {
+			t.finish[i] = max(0, t.finish[i]-wakes)
 		}
-		b.flush = seen(finish)
+		b.flush = seen(t.finish)
 		return b, nil
 	}
-	b.costs.Finish = seen(finish)
+	b.costs.Finish = seen(t.finish)
 	const fewest = 10 // below, those of a thread that slept stand for all
-	if len(warmProcess) >= fewest && len(warmFinish) >= fewest {
-		b.costs.WarmProcess, b.costs.WarmFinish = seen(warmProcess), seen(warmFinish)
+	if len(t.warmProcess) >= fewest && len(t.warmFinish) >= fewest {
+		b.costs.WarmProcess, b.costs.WarmFinish = seen(t.warmProcess), seen(t.warmFinish)
 	}
 	return b, nil
+}
+
+// times are those of a live run by step, in ns.
+type times struct {
+	decode, handoff, process, warmProcess, hold, finish, warmFinish, lag []float64
+}
+
+// timesOf takes a run's steps apart; sync: each send waits for its flush.
+func timesOf(rec *live.Record, sync bool) (t times) {
+	free := sim.Time(-1) // since when the thread is
+	slept := false       // in its last append, or after it
+	for i := range rec.Rows {
+		r := &rec.Rows[i]
+		if r.Unlock == model.Absent {
+			continue
+		}
+		t.decode = append(t.decode, float64(r.Enq-r.Arrive))
+		cold, from := true, r.Deq
+		switch {
+		case free < r.Enq: // it waited for this one
+			if r.QlenEnq == 1 {
+				t.handoff = append(t.handoff, float64(r.Deq-r.Enq))
+			}
+		case slept:
+			from = free
+		default:
+			cold, from = false, free
+		}
+		if cold {
+			t.process = append(t.process, float64(r.LockReq-from))
+		} else {
+			t.warmProcess = append(t.warmProcess, float64(r.LockReq-from))
+		}
+		slept = r.Held > 0 || sync
+		if cold || slept {
+			t.finish = append(t.finish, float64(r.Done-r.Unlock))
+		} else {
+			t.warmFinish = append(t.warmFinish, float64(r.Done-r.Unlock))
+		}
+		if h := r.Unlock - r.Lock - r.Held; h < sim.Millisecond {
+			t.hold = append(t.hold, float64(h))
+		}
+		free = r.Done
+	}
+	end := sim.Time(0)
+	for _, s := range rec.Sweeps {
+		t.lag = append(t.lag, float64(max(0, s.Start-max(s.Nominal, end))))
+		end = s.End
+	}
+	return t
 }
 
 // virtual is the configuration of a virtual run of what cfg is live.

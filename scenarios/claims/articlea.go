@@ -12,7 +12,8 @@ const (
 	aPoint = 0.01  // a percentage point
 )
 
-var fourThreeTwo = "4.3.2"
+// fourThreeTwo is the release that most of what is said is about.
+const fourThreeTwo = "4.3.2"
 
 // articleA are the claims A1 to A12 of facts §13: an analysis of
 // TIMEOUT_CLEAN_QUEUE.

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"slices"
+	"strconv"
 
 	"brokersim/model"
 	"brokersim/scenarios"
@@ -330,14 +331,14 @@ func attemptsPerMessage(o *Observed) (part, whole float64) {
 func raised(stall string, from, to int, sets ...string) []Variant {
 	all := append([]string{"stall.0.for=" + stall}, sets...)
 	limit := func(ms int) Variant {
-		return Variant{itoa(ms) + " ms", append([]string{"broker.waitTimeMillsInSendQueue=" + itoa(ms)}, all...)}
+		return Variant{strconv.Itoa(ms) + " ms", append([]string{"broker.waitTimeMillsInSendQueue=" + strconv.Itoa(ms)}, all...)}
 	}
 	return []Variant{limit(from), limit(to)}
 }
 
 // locks are the spin lock and the reentrant one.
 func locks(threads, cores int) []Variant {
-	sets := []string{"broker.sendMessageThreadPoolNums=" + itoa(threads), "machine.cores=" + itoa(cores)}
+	sets := []string{"broker.sendMessageThreadPoolNums=" + strconv.Itoa(threads), "machine.cores=" + strconv.Itoa(cores)}
 	return []Variant{
 		{"spin", append([]string{"broker.useReentrantLockWhenPutMessage=false"}, sets...)},
 		{"reentrant", append([]string{"broker.useReentrantLockWhenPutMessage=true"}, sets...)},
@@ -347,7 +348,7 @@ func locks(threads, cores int) []Variant {
 func eightProducers() []Variant {
 	var sets []string
 	for i := range 8 {
-		sets = append(sets, "producer."+itoa(i)+".arrivals=poisson(rate=50/s)")
+		sets = append(sets, "producer."+strconv.Itoa(i)+".arrivals=poisson(rate=50/s)")
 	}
 	return []Variant{{"8 producers", sets}}
 }

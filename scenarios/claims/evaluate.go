@@ -125,19 +125,27 @@ func newTrial(c *Case, o *Options) (*trial, error) {
 	if o.Replications > 0 {
 		t.n = min(t.n, o.Replications)
 	}
-	base, err := scenarios.Named("claims/" + c.Scenario)
-	if err != nil {
-		return nil, err
-	}
 	for _, v := range c.Runs() {
-		sc, err := base.Override(v.Sets...)
+		cfg, err := c.Config(v, o.Seed)
 		if err != nil {
 			return nil, err
 		}
-		sc.Config.Seed = o.Seed
-		t.variants = append(t.variants, sc.Config)
+		t.variants = append(t.variants, *cfg)
 	}
 	return t, nil
+}
+
+// Config is what a run of a variant takes.
+func (c *Case) Config(v Variant, seed uint64) (*model.Config, error) {
+	sc, err := scenarios.Named("claims/" + c.Scenario)
+	if err == nil {
+		sc, err = sc.Override(v.Sets...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sc.Config.Seed = seed
+	return &sc.Config, nil
 }
 
 // Runs are the variants of the case; the scenario as it is if there are none.

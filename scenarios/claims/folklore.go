@@ -1,8 +1,6 @@
 package claims
 
 import (
-	"strconv"
-
 	"brokersim/model"
 	"brokersim/sim"
 )
@@ -144,5 +142,3 @@ func timeoutsOfShort(o *Observed) (part, whole float64) {
 	}
 	return refused(model.TimeoutCleanQueue)(o)
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

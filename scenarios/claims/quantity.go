@@ -140,8 +140,7 @@ func sweepGap(o *Observed) (part, whole float64) {
 	return (o.Sweeps[last].Start - o.Sweeps[0].Start).Milliseconds(), float64(last)
 }
 
-// afterLate is the share of TIMEOUT answers that say 210 ms or more above the
-// limit of 200: of a sweeper that was not in time.
+// fromPeriod is whether the answer reads so many ms in the queue, or more.
 func fromPeriod(ms int64) func(o *Observed, a *model.Attempt) bool {
 	return func(_ *Observed, a *model.Attempt) bool { return a.PeriodMs >= ms }
 }

@@ -5,48 +5,43 @@ import (
 
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
+	"brokersim/plots"
 	"brokersim/plots/numeral"
 	"brokersim/sim"
 )
 
-// causeWords say what sends waited for: what it is called, and what it is.
-var causeWords = map[model.Cause][2]string{
-	model.CauseIdle:        {"wake-up", "a send thread was idle, and had to wake"},
-	model.CauseBacklog:     {"load", "the send threads worked on earlier sends"},
-	model.CauseCPU:         {"CPU", "a send thread was ready, and had no core"},
-	model.CauseLock:        {"put lock", "send threads waited for each other's appends"},
-	model.CauseAppendStall: {"append stall", "an append stood still, and held the put lock"},
-	model.CauseRoll:        {"file roll", "a put waited for the next file, and held the put lock"},
-	model.CausePool:        {"transient pool", "it had no buffer left"},
-	model.CauseFlush:       {"flush", "send threads waited for the disk (SYNC_FLUSH)"},
-	model.CauseReplica:     {"replica", "send threads waited for the slave (SYNC_MASTER)"},
-	model.CauseGC:          {"GC", "the JVM stood still"},
-	model.CauseSteal:       {"steal", "the virtual machine stood still"},
-	model.CauseFreeze:      {"freeze", "the process stood still"},
-	model.CauseSweep:       {"sweep", "old enough to be rejected, until the sweeper came"},
+// causeWords say what it is that sends waited for.
+var causeWords = map[model.Cause]string{
+	model.CauseIdle:        "a send thread was idle, and had to wake",
+	model.CauseBacklog:     "the send threads worked on earlier sends",
+	model.CauseCPU:         "a send thread was ready, and had no core",
+	model.CauseLock:        "send threads waited for each other's appends",
+	model.CauseAppendStall: "an append stood still, and held the put lock",
+	model.CauseRoll:        "a put waited for the next file, and held the put lock",
+	model.CausePool:        "it had no buffer left",
+	model.CauseFlush:       "send threads waited for the disk (SYNC_FLUSH)",
+	model.CauseReplica:     "send threads waited for the slave (SYNC_MASTER)",
+	model.CauseGC:          "the JVM stood still",
+	model.CauseSteal:       "the virtual machine stood still",
+	model.CauseFreeze:      "the process stood still",
+	model.CauseSweep:       "old enough to be rejected, until the sweeper came",
 }
 
-// causeName and causeMeans put a cause in words.
-func causeName(c model.Cause) string {
-	if c != c.Of() {
-		return "after " + causeWords[c.Of()][0]
-	}
-	return causeWords[c][0]
-}
-
-// causeName names with an append stall what made it, where the model does.
-func (p *printer) causeName(c model.Cause) string {
-	if by := p.Story.stalls.mainly(); by != "" && c == model.CauseAppendStall {
-		return causeName(c) + " by " + by
-	}
-	return causeName(c)
-}
-
+// causeMeans says what a cause is.
 func causeMeans(c model.Cause) string {
 	if c != c.Of() {
 		return "the send threads worked on what it had left behind"
 	}
-	return causeWords[c][1]
+	return causeWords[c]
+}
+
+// causeName names with an append stall what made it, where the model does.
+func (p *printer) causeName(c model.Cause) string {
+	name := plots.CauseName(c)
+	if by := p.Story.stalls.mainly(); by != "" && c == model.CauseAppendStall {
+		name += " by " + by
+	}
+	return name
 }
 
 // dominant is the cause of the greatest part; of equal ones the first.
@@ -87,7 +82,7 @@ func (p *printer) waiting() {
 		}
 		for _, c := range model.CauseList() {
 			if n := f.While[c.String()]; n > 0 {
-				p.text(2, 2, plain, fmt.Sprintf("%s refused without a wait; %s: %s", numeral.Plural(n, "send"), causeName(c), causeMeans(c)))
+				p.text(2, 2, plain, fmt.Sprintf("%s refused without a wait; %s: %s", numeral.Plural(n, "send"), plots.CauseName(c), causeMeans(c)))
 			}
 		}
 	}
@@ -108,7 +103,7 @@ func (p *printer) causes(s *model.WaitShares) {
 		c, share := dominant(rest)
 		name := c.String()
 		delete(rest, name)
-		row := []string{causeName(c), causeMeans(c), numeral.Percent(share)}
+		row := []string{plots.CauseName(c), causeMeans(c), numeral.Percent(share)}
 		if s.Lo != nil {
 			row = append(row, numeral.Percent(s.Lo[name])+" to "+numeral.Percent(s.Hi[name]))
 		}

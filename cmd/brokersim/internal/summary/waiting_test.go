@@ -8,6 +8,7 @@ import (
 
 	"brokersim/cmd/brokersim/internal/ui"
 	"brokersim/model"
+	"brokersim/plots"
 	"brokersim/sim"
 )
 
@@ -124,8 +125,8 @@ func TestMostOfTheRefused(t *testing.T) {
 // Every cause has its words.
 func TestCauseWords(t *testing.T) {
 	for _, c := range model.CauseList() {
-		if causeName(c) == "" || causeMeans(c) == "" || strings.HasSuffix(causeName(c), " ") {
-			t.Errorf("%v has no words: %q, %q", c, causeName(c), causeMeans(c))
+		if name := plots.CauseName(c); causeMeans(c) == "" || name == "" || strings.HasSuffix(name, " ") {
+			t.Errorf("%v has no words: %q, %q", c, name, causeMeans(c))
 		}
 	}
 }
