@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"brokersim/model"
@@ -42,13 +41,7 @@ func TestDominantCauses(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.sets, func(t *testing.T) {
 			t.Parallel()
-			s, err := Named(c.name)
-			if err == nil {
-				s, err = s.Override(strings.Fields(c.sets)...)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := variant(t, c.name, c.sets)
 			study, err := model.Replicate(context.Background(), &s.Config, 1, 1, model.Observer{}, nil)
 			if err != nil {
 				t.Fatal(err)

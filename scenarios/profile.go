@@ -149,26 +149,7 @@ func (d *decoder) profileOf(doc *profileDocument, root *node) *model.Profile {
 		d.atValue(m.BodyMax.node, "want at least body_min = %d bytes, got %d", m.BodyMin.v, m.BodyMax.v)
 	}
 	d.span(m.Duration, 1, durationMost+1)
-	rungs := map[[2]string]bool{}
-	none := false
-	for i := range doc.Ladder {
-		t := &doc.Ladder[i]
-		b, okB := model.ParseBoundary(t.Crosses)
-		ph, okPh := model.ParsePhase(t.Phase)
-		p.Ladder = append(p.Ladder, model.Rung{Crosses: b, Phase: ph, Table: d.times(t.Count, t.Cap, t.Takes)})
-		if !okB || !okPh {
-			continue
-		}
-		none = none || b == model.CrossesNone
-		if key := [2]string{t.Crosses, t.Phase}; rungs[key] {
-			d.atKey(t.node, "the rung %s, %s is there twice", t.Crosses, t.Phase)
-		} else {
-			rungs[key] = true
-		}
-	}
-	if n := root.child("ladder"); n != nil && n.array && !none {
-		d.atKey(n, `want a rung with crosses = "none"`)
-	}
+	p.Ladder = d.ladder(doc, root)
 	for i := range doc.Stall {
 		p.Stalls = append(p.Stalls, d.mechanism(&doc.Stall[i]))
 	}
@@ -203,6 +184,31 @@ func (d *decoder) profileOf(doc *profileDocument, root *node) *model.Profile {
 		p.Fit = append(p.Fit, fit)
 	}
 	return p
+}
+
+// ladder decodes the [[ladder]] tables, each rung of which is there once.
+func (d *decoder) ladder(doc *profileDocument, root *node) (ladder []model.Rung) {
+	rungs := map[[2]string]bool{}
+	none := false
+	for i := range doc.Ladder {
+		t := &doc.Ladder[i]
+		b, okB := model.ParseBoundary(t.Crosses)
+		ph, okPh := model.ParsePhase(t.Phase)
+		ladder = append(ladder, model.Rung{Crosses: b, Phase: ph, Table: d.times(t.Count, t.Cap, t.Takes)})
+		if !okB || !okPh {
+			continue
+		}
+		none = none || b == model.CrossesNone
+		if key := [2]string{t.Crosses, t.Phase}; rungs[key] {
+			d.atKey(t.node, "the rung %s, %s is there twice", t.Crosses, t.Phase)
+		} else {
+			rungs[key] = true
+		}
+	}
+	if n := root.child("ladder"); n != nil && n.array && !none {
+		d.atKey(n, `want a rung with crosses = "none"`)
+	}
+	return ladder
 }
 
 // constant is a quantity that is no distribution, in ns.

@@ -154,13 +154,7 @@ func TestStories(t *testing.T) {
 		told[c.name] = true
 		t.Run(c.name+" "+c.sets, func(t *testing.T) {
 			t.Parallel()
-			s, err := Named(c.name)
-			if err == nil {
-				s, err = s.Override(strings.Fields(c.sets)...)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := variant(t, c.name, c.sets)
 			var periods, sizes []int64
 			swept := model.Observer{Attempt: func(a *model.Attempt) {
 				if a.PeriodMs != model.Absent {
@@ -208,6 +202,19 @@ func TestStories(t *testing.T) {
 	}
 }
 
+// variant is a bundled scenario with overrides, blanks between them.
+func variant(t *testing.T, name, sets string) *Scenario {
+	t.Helper()
+	s, err := Named(name)
+	if err == nil {
+		s, err = s.Override(strings.Fields(sets)...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestFates: what became of the messages where attempts and messages differ, and
 // how long the queue stayed after the stall.
 func TestFates(t *testing.T) {
@@ -230,13 +237,7 @@ func TestFates(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.sets, func(t *testing.T) {
 			t.Parallel()
-			s, err := Named(c.name)
-			if err == nil {
-				s, err = s.Override(strings.Fields(c.sets)...)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := variant(t, c.name, c.sets)
 			study, err := model.Replicate(context.Background(), &s.Config, 1, 1, model.Observer{}, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -47,10 +47,10 @@
 //   - Of each error, the count per run. Its limit is the spread, the largest less
 //     the smallest, of the live runs, or one send.
 //   - Send by send: each live run is recorded and replayed, as live --record and
-//     replay --from do (with SYNC_FLUSH, --flush recorded), and at least 99 % must have the recorded outcome (92 %
-//     in overload, where the order of microseconds decides over each send, as of
-//     the real broker's trace E23), the counts of errors being held against the
-//     same spread.
+//     replay --from do (with SYNC_FLUSH, --flush recorded), and at least 99 % must
+//     have the recorded outcome (92 % in overload, where the order of microseconds
+//     decides over each send, as of the real broker's trace E23), the counts of
+//     errors being held against the same spread.
 //
 // Where arrivals or sweeps were late by more than 1 ms, in 1 % of them, the
 // machine was too busy for the rules, which count in ms, and what differs can't

@@ -151,9 +151,7 @@ func (m *machine) pace(ctx context.Context, b *bench) error {
 		if err != nil {
 			return err
 		}
-		var late live.Punctuality
-		late.Add(rec)
-		if sim.Time(late.Arrivals.Quantile(0.99)) <= arrivalsLate {
+		if lateness(rec) <= latenessMost {
 			return nil
 		}
 	}
@@ -201,12 +199,8 @@ func (m *machine) undisturbed(ctx context.Context, b *bench, replication int) (*
 			return nil, err
 		}
 		why := probe.Disturbed(before, probe.CurrentLoad(), runtime.NumCPU())
-		if why == "" {
-			var late live.Punctuality
-			late.Add(rec)
-			if q := sim.Time(late.Arrivals.Quantile(0.99)); q > arrivalsLate {
-				why = fmt.Sprintf("1 %% of the arrivals were late by more than %s", numeral.Duration(q))
-			}
+		if late := lateness(rec); why == "" && late > latenessMost {
+			why = fmt.Sprintf("1 %% of the arrivals were late by more than %s", numeral.Duration(late))
 		}
 		switch {
 		case why == "":
@@ -220,9 +214,15 @@ func (m *machine) undisturbed(ctx context.Context, b *bench, replication int) (*
 	}
 }
 
-// arrivalsLate is from how much on a run's arrivals, at p99, are those of a busy
-// machine: the unit of the rules.
-const arrivalsLate = sim.Millisecond
+// lateness is by how much a run's arrivals were late, at p99.
+func lateness(rec *live.Record) sim.Time {
+	var late live.Punctuality
+	late.Add(rec)
+	return sim.Time(late.Arrivals.Quantile(0.99))
+}
+
+// latenessMost is that of a machine that is not busy: the unit of the rules.
+const latenessMost = sim.Millisecond
 
 // live is a live run in a store of its own.
 func (m *machine) live(ctx context.Context, b *bench, fitting bool, replication int) (*live.Record, error) {
