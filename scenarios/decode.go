@@ -125,22 +125,7 @@ func (d *decoder) table(n *node, v reflect.Value) {
 // field decodes one value.
 func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 	if d.isHole(n) {
-		switch p := v.Addr().Interface().(type) {
-		case *duration:
-			p.node, p.bad = n, true
-		case *dist:
-			p.node = n
-		case *arrivals:
-			p.node = n
-		case *size:
-			p.node, p.bad = n, true
-		case *byteRate:
-			p.node, p.bad = n, true
-		case *rate:
-			p.node = n
-		case *float64:
-			*p = math.NaN()
-		}
+		hollow(n, v)
 		return
 	}
 	switch p := v.Addr().Interface().(type) {
@@ -205,6 +190,26 @@ func (d *decoder) field(n *node, v reflect.Value, tag reflect.StructTag) {
 		} else {
 			d.table(n, v)
 		}
+	}
+}
+
+// hollow marks a value at fault, of which that was said.
+func hollow(n *node, v reflect.Value) {
+	switch p := v.Addr().Interface().(type) {
+	case *duration:
+		p.node, p.bad = n, true
+	case *dist:
+		p.node = n
+	case *arrivals:
+		p.node = n
+	case *size:
+		p.node, p.bad = n, true
+	case *byteRate:
+		p.node, p.bad = n, true
+	case *rate:
+		p.node = n
+	case *float64:
+		*p = math.NaN()
 	}
 }
 

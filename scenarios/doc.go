@@ -7,8 +7,9 @@
 // along the types of document.go, whose tags name and bound the keys, and from
 // which schema.go makes the JSON schema. broker.go reads the keys of
 // broker.conf over the defaults of the release. check.go checks what is a
-// matter of more than one key, and gives a model.Config; store.go does so for
-// what one append takes, with the profile that profile.go reads the same way.
+// matter of more than one key, and gives a model.Config; producer.go, replica.go
+// and store.go do so for their tables, with the profile that profile.go reads the
+// same way, and extent.go for the run as a whole.
 //
 // Every fault of a file is found in one go and says where, which key, what was
 // wanted, what was got, and the nearest valid name (Faults). Lines and columns
