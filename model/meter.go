@@ -202,28 +202,31 @@ func (b *broker) left(a *attempt, now, due sim.Time) {
 	if !swept && m.n > 0 {
 		m.taken++
 	}
+	once := !swept && now == a.Enq
+	one := !swept && k.turns == m.turns && m.frozen <= a.Enq // one cause all the time
 	switch s := b.books.counted.Waits; {
 	case b.obs.Waited != nil || swept:
 	case a.Send < b.cfg.Warmup:
 		return
-	case now == a.Enq:
+	case once:
 		s.atOnce++
 		return
-	case k.turns == m.turns && m.frozen <= a.Enq:
-		// One cause all the time.
+	case one:
 		sum := s.of(now - a.Enq)
 		sum.count++
-		after := sim.Time(0)
-		if k.debt > 0 && (m.at == CauseBacklog || m.at == CauseLock) {
-			after = min(now-a.Enq, k.debt)
-			sum.by[k.worst.After()] += after
-		}
-		sum.by[m.at] += now - a.Enq - after
+		m.waitedOne(&sum.by, k, now-a.Enq)
 		return
 	}
-	m.advance(now)
 	w := &m.wait
-	*w = Wait{a.Seq, int(b.id >> brokerShift), a.Enq, now, swept, m.waited(k, a.Enq, now, due)}
+	w.Seq, w.Broker, w.From, w.To, w.Swept, w.By = a.Seq, int(b.id>>brokerShift), a.Enq, now, swept, Waits{}
+	switch {
+	case once:
+	case one:
+		m.waitedOne(&w.By, k, now-a.Enq)
+	default:
+		m.advance(now)
+		m.waited(&w.By, k, a.Enq, now, due)
+	}
 	if swept {
 		m.pay()
 	}
@@ -235,9 +238,19 @@ func (b *broker) left(a *attempt, now, due sim.Time) {
 	}
 }
 
-// waited is what a send that came at enq and has that mark has waited for until
-// now.
-func (m *meter) waited(k *mark, enq, now, due sim.Time) (w Waits) {
+// waitedOne adds the wait of a send during which the dominant cause was the same.
+func (m *meter) waitedOne(w *Waits, k *mark, d sim.Time) {
+	if k.debt > 0 && (m.at == CauseBacklog || m.at == CauseLock) {
+		after := min(d, k.debt)
+		w[k.worst.After()] += after
+		d -= after
+	}
+	w[m.at] += d
+}
+
+// waited gives a w of 0 what a send that came at enq and has that mark has waited
+// for until now.
+func (m *meter) waited(w *Waits, k *mark, enq, now, due sim.Time) {
 	copy(w[:], m.spent[:])
 	if k.spend {
 		for c, d := range k.spent {
@@ -246,7 +259,7 @@ func (m *meter) waited(k *mark, enq, now, due sim.Time) (w Waits) {
 	}
 	w[k.at] -= enq - k.since
 	if due < now {
-		m.lookBack(&w, now, due)
+		m.lookBack(w, now, due)
 	}
 	after, of := k.debt, k.worst
 	if k.at.Stall() { // until it came
@@ -261,7 +274,6 @@ func (m *meter) waited(k *mark, enq, now, due sim.Time) (w Waits) {
 		w[of.After()] += d
 		after -= d
 	}
-	return w
 }
 
 // lookBack gives what passed from due until now to CauseSweep.
@@ -313,7 +325,8 @@ func (b *broker) headWaits(now sim.Time) Cause {
 	if !ok {
 		return b.dominant() // it is full of callbacks
 	}
-	w := m.waited(&m.marks[m.head], b.attempts.at(int64(head.ID)).Enq, now, sim.Never)
+	var w Waits
+	m.waited(&w, &m.marks[m.head], b.attempts.at(int64(head.ID)).Enq, now, sim.Never)
 	if w.Total() == 0 {
 		return b.dominant()
 	}

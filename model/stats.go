@@ -89,6 +89,10 @@ func (m *MessageCounts) add(stores int32, told, unsure bool, n int64) {
 
 func (n *AttemptCounts) add(c AttemptClass) {
 	n.Sent++
+	if c == classSuccess { // nearly all are
+		n.Success++
+		return
+	}
 	*n.of(c)++
 }
 
