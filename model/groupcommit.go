@@ -142,7 +142,7 @@ func (g *groupCommit) flush(b *broker, seq int64) bool {
 			b.obs.Stall(StallRecord{StallFlush, now, end.at, seq, b.index()})
 		}
 	}
-	b.eng.At(end.at, evFlushed, b.id)
+	b.then(end.at, evFlushed, b.id)
 	return true
 }
 

@@ -155,8 +155,8 @@ func (c *Cluster) nextSend(i int) {
 
 // send is an open workload's next message.
 func (c *Cluster) send(i int) {
+	c.nextSend(i) // first: a call's attempt is the successor
 	c.begin(i, 0)
-	c.nextSend(i)
 }
 
 // call is a caller of a closed workload, back from thinking.
@@ -226,7 +226,6 @@ func (c *Cluster) attempt(at uint32) {
 	if b.nic.there() {
 		kind = evWireReach
 	}
-	c.eng.At(l.reached, kind, b.id|uint64(f))
 	if m.waits = p.spec.Mode != SendOneway; !m.waits {
 		if p.faults != nil {
 			p.faults.update(&p.client, q.broker, now, 0, false, true)
@@ -234,6 +233,7 @@ func (c *Cluster) attempt(at uint32) {
 		m.result, m.unsure = true, true // nobody will hear of it
 		c.callEnds(at, now)
 	}
+	c.then(l.reached, kind, b.id|uint64(f))
 }
 
 // countAgain counts what isn't a message's first attempt.

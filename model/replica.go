@@ -187,7 +187,7 @@ func (b *broker) transfer(i int) {
 		v.silent, v.back = now+r.expires, v.answered
 	}
 	b.eng.At(v.answered, evAck, b.id|uint64(i))
-	b.eng.At(now+takes, evTransfer, b.id|uint64(i))
+	b.then(now+takes, evTransfer, b.id|uint64(i))
 }
 
 func (b *broker) stalledSlave(s *stallSet, where StallWhere, now, base sim.Time) sim.Time {
@@ -261,7 +261,7 @@ func (g *groupTransfer) notify(b *broker) {
 		return
 	}
 	g.waits = false
-	b.eng.At(b.wakes(), evGroupTransfer, b.id)
+	b.then(b.wakes(), evGroupTransfer, b.id)
 }
 
 // wait waits until then, unless a slave answers; no earlier wait was to last

@@ -79,10 +79,10 @@ func (q *pending) push(ev event, floor uint64) {
 		// Where a new event belongs can't be predicted. Each event moves up by
 		// whether it comes before the new one, without a branch.
 		at := uint64(0)
-		for i := n - 1; i >= 0; i-- {
-			x := q.near[i&(nearCap-1)]
+		for i := uint64(n); i > 0; i-- {
+			x := q.near[(i-1)&(nearCap-1)]
 			_, after := bits.Sub64(ev.key, x.key, 0)
-			q.near[(i+1-int(after))&(nearCap-1)] = x
+			q.near[(i-after)&(nearCap-1)] = x
 			at += after
 		}
 		q.near[at&(nearCap-1)] = ev
