@@ -233,7 +233,13 @@ func (c *Cluster) attempt(at uint32) {
 		m.result, m.unsure = true, true // nobody will hear of it
 		c.callEnds(at, now)
 	}
-	c.then(l.reached, kind, b.id|uint64(f))
+	switch {
+	case !b.at(l.reached, kind, b.id|uint64(f)):
+	case kind == evReach:
+		b.reach(f)
+	default:
+		b.wireReach(f)
+	}
 }
 
 // countAgain counts what isn't a message's first attempt.

@@ -261,7 +261,9 @@ func (g *groupTransfer) notify(b *broker) {
 		return
 	}
 	g.waits = false
-	b.then(b.wakes(), evGroupTransfer, b.id)
+	if b.at(b.wakes(), evGroupTransfer, b.id) {
+		g.runs(b)
+	}
 }
 
 // wait waits until then, unless a slave answers; no earlier wait was to last
