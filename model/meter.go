@@ -218,7 +218,8 @@ func (b *broker) left(a *attempt, now, due sim.Time) {
 		return
 	}
 	w := &m.wait
-	w.Seq, w.Broker, w.From, w.To, w.Swept, w.By = a.Seq, int(b.id>>brokerShift), a.Enq, now, swept, Waits{}
+	w.Seq, w.Broker, w.From, w.To, w.Swept = a.Seq, int(b.id>>brokerShift), a.Enq, now, swept
+	w.By = Waits{} // on its own: no copy
 	switch {
 	case once:
 	case one:
