@@ -169,6 +169,8 @@ func Warnings(cfg *model.Config) (warnings []string) {
 		warnings = append(warnings, "release "+cfg.Broker.Release+" takes the next send while one waits for the disk: here the send thread waits")
 	case traits.CallbacksInSend:
 		warnings = append(warnings, "release "+cfg.Broker.Release+" answers by callbacks in the send queue: here the send thread answers")
+	case traits.CallbackPool:
+		warnings = append(warnings, "release "+cfg.Broker.Release+" answers from a pool of threads of its own: here the send thread answers")
 	}
 	return warnings
 }

@@ -94,10 +94,18 @@ func TestSendQueueLosesNothing(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	cfg := config("duration = \"1s\"\n[broker]\nrelease = \"4.9.4\"\n[[producer]]\narrivals = \"deterministic(rate=1/s)\"\n")
-	if got := Warnings(cfg); len(got) > 0 {
+	of := func(release string) *model.Config {
+		return config("duration = \"1s\"\n[broker]\nrelease = \"" + release + "\"\n[[producer]]\narrivals = \"deterministic(rate=1/s)\"\n")
+	}
+	if got := Warnings(of("4.6.1")); len(got) > 0 {
 		t.Errorf("nothing is amiss: %q", got)
 	}
+	for _, release := range []string{"4.8.0", "4.9.4", "5.3.3"} {
+		if got := Warnings(of(release)); len(got) != 1 || !strings.Contains(got[0], "release "+release+" answers") {
+			t.Errorf("%s answers by callbacks: %q", release, got)
+		}
+	}
+	cfg := of("4.9.4")
 	cfg.Neighbours = make([]model.Neighbour, 1)
 	cfg.Store.PageCache = new(model.PageCache)
 	cfg.Broker.FlushDiskType = model.SyncFlush

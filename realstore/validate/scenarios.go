@@ -3,7 +3,6 @@ package validate
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"brokersim/model"
 	"brokersim/scenarios"
@@ -27,9 +26,9 @@ type Scenario struct {
 	Delayed bool
 }
 
-// Scenarios are those of rung 3. All of them flush at intervals (4.9.4), as the
-// bundled profile was made, but sync-flush: there the send thread waits, as up to
-// 4.6.1, because the live one does.
+// Scenarios are those of rung 3. All but sync-flush flush at intervals, as the
+// default is since 4.9.1 and the bundled profile was made; in all of them the send
+// thread answers, as up to 4.6.1, because the live one does.
 var Scenarios = []Scenario{
 	{Name: "quiet", Title: "nothing injected", Rates: []float64{20000, 10000, 5000, 2000}, Text: head("3s", 1)},
 	stalled("150ms"), stalled("208ms"), stalled("500ms"), stalled("1200ms"),
@@ -37,11 +36,11 @@ var Scenarios = []Scenario{
 [store]
 delay = "400us"
 `},
-	{Name: "threads", Title: "4 send threads, reentrant lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + twoStalls},
-	{Name: "threads-spin", Title: "4 send threads, spin lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + `useReentrantLockWhenPutMessage = false
+	{Name: "threads", Title: "4 send threads, reentrant lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + `useReentrantLockWhenPutMessage = true
 ` + twoStalls},
-	{Name: "sync-flush", Title: "each send waits for the disk", Rates: []float64{500, 200}, Text: strings.Replace(head("3s", 1), `"4.9.4"`, `"4.6.1"
-flushDiskType = "SYNC_FLUSH"`, 1)},
+	{Name: "threads-spin", Title: "4 send threads, spin lock, append stalls of 300 ms", Rates: []float64{2000}, Text: head("2s", 4) + twoStalls},
+	{Name: "sync-flush", Title: "each send waits for the disk", Rates: []float64{500, 200}, Text: head("3s", 1) + `flushDiskType = "SYNC_FLUSH"
+`},
 }
 
 func head(duration string, threads int) string {
@@ -52,7 +51,8 @@ story = "A scenario of validate."
 seed = 4
 duration = %q
 [broker]
-release = "4.9.4"
+release = "4.6.1"
+flushCommitLogTimed = true
 sendMessageThreadPoolNums = %d
 mappedFileSizeCommitLog = 67108864
 `, duration, threads)
