@@ -66,7 +66,7 @@ func (b *broker) afterUnlock(w uint32, a *attempt) (at sim.Time, kind sim.Kind) 
 	case m != nil && m.Flush != nil && b.put.flush:
 		b.enter(w, CauseFlush)
 		return now + m.Flush[a.Seq], evDone
-	case b.put.blocking && !b.traits.PipelinedPut:
+	case !b.traits.PipelinedPut:
 		return now, evSubmit
 	default:
 		return now + b.put.submit.draw(), evSubmit
@@ -102,7 +102,7 @@ func (b *broker) submit(w uint32) {
 	if replica {
 		a.waits |= waitReplica
 	}
-	if b.put.blocking && !b.traits.PipelinedPut {
+	if !b.traits.PipelinedPut {
 		b.awaitNext(w, a)
 		return
 	}
@@ -194,10 +194,11 @@ func (b *broker) latchesDue() {
 // latchTimedOut is a send thread up to 4.6.1 that has waited
 // syncFlushTimeout.
 func (b *broker) latchTimedOut(w uint32) {
-	if t := &b.workers[w]; !t.latched || t.latch > b.eng.Now() {
+	t := &b.workers[w]
+	if !t.latched || t.latch > b.eng.Now() {
 		return
 	}
-	b.workers[w].latched = false
+	t.latched = false
 	a := b.atHand(w)
 	if a.waits&waitFlush != 0 {
 		a.waits &^= waitFlush
@@ -235,7 +236,7 @@ func (b *broker) completed(seq int64, what uint8, status PutStatus, free *sim.Ti
 	}
 	w := uint32(a.Worker - 1)
 	switch {
-	case b.put.blocking && !b.traits.PipelinedPut:
+	case !b.traits.PipelinedPut:
 		b.workers[w].latched = false
 		b.eng.At(b.wakes(), evWake, b.id|uint64(w))
 	case a.waits != 0:

@@ -101,22 +101,29 @@ const (
 // Event kinds. At one instant what frees comes first, then what judges, then
 // what arrives: completions, sweeps, arrivals, workers that take.
 const (
-	evHalt         sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
-	evHaltEnds     sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
-	evUnlock       sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
-	evDone         sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
-	evLockRetry    sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
-	evLoadDone     sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
-	evAllocated    sim.Kind = 1*sim.KindsPerClass + 4
-	evCommitted    sim.Kind = 1*sim.KindsPerClass + 5
-	evSubmit       sim.Kind = 1*sim.KindsPerClass + 6  // arg: worker
-	evWake         sim.Kind = 1*sim.KindsPerClass + 7  // arg: worker whose flush or replica is there
-	evLatch        sim.Kind = 1*sim.KindsPerClass + 8  // arg: worker that waits no longer for it
-	evRespond      sim.Kind = 1*sim.KindsPerClass + 9  // arg: attempt
-	evCallback     sim.Kind = 1*sim.KindsPerClass + 10 // arg: worker
-	evSendLoadDone sim.Kind = 1*sim.KindsPerClass + 12 // arg: worker
-	evPooled       sim.Kind = 1*sim.KindsPerClass + 11 // arg: attempt
+	evHalt     sim.Kind = 0*sim.KindsPerClass + 0 // arg, as in all below beside the broker: index of the halt
+	evHaltEnds sim.Kind = 0*sim.KindsPerClass + 1 // arg: index of the halt, which kept cores busy
 
+	// The end of a wait that hardly ever lasts so long: whoever waits still, goes
+	// on by an event of its own. No freeze holds these two.
+	evLatchDue    sim.Kind = 0*sim.KindsPerClass + 2
+	evTransferDue sim.Kind = 0*sim.KindsPerClass + 3
+
+	evNeighbour sim.Kind = 0*sim.KindsPerClass + 4 // arg: of computing
+
+	evUnlock        sim.Kind = 1*sim.KindsPerClass + 0 // arg: worker
+	evDone          sim.Kind = 1*sim.KindsPerClass + 1 // arg: worker
+	evLockRetry     sim.Kind = 1*sim.KindsPerClass + 2 // arg: worker, parked at the reentrant lock, wakes
+	evLoadDone      sim.Kind = 1*sim.KindsPerClass + 3 // arg: load
+	evAllocated     sim.Kind = 1*sim.KindsPerClass + 4
+	evCommitted     sim.Kind = 1*sim.KindsPerClass + 5
+	evSubmit        sim.Kind = 1*sim.KindsPerClass + 6  // arg: worker
+	evWake          sim.Kind = 1*sim.KindsPerClass + 7  // arg: worker whose flush or replica is there
+	evLatch         sim.Kind = 1*sim.KindsPerClass + 8  // arg: worker that waits no longer for it
+	evRespond       sim.Kind = 1*sim.KindsPerClass + 9  // arg: attempt
+	evCallback      sim.Kind = 1*sim.KindsPerClass + 10 // arg: worker
+	evPooled        sim.Kind = 1*sim.KindsPerClass + 11 // arg: attempt
+	evSendLoadDone  sim.Kind = 1*sim.KindsPerClass + 12 // arg: worker
 	evGroupCommit   sim.Kind = 1*sim.KindsPerClass + 16 // GroupCommitService runs
 	evGroupLook     sim.Kind = 1*sim.KindsPerClass + 17
 	evFlushed       sim.Kind = 1*sim.KindsPerClass + 18
@@ -127,25 +134,21 @@ const (
 	evGroupTransfer sim.Kind = 1*sim.KindsPerClass + 23 // GroupTransferService runs
 	evTransferWait  sim.Kind = 1*sim.KindsPerClass + 24
 
-	// The end of a wait that hardly ever lasts so long: whoever waits still, goes
-	// on by an event of its own. No freeze holds them.
-	evLatchDue    sim.Kind = 0*sim.KindsPerClass + 2
-	evTransferDue sim.Kind = 0*sim.KindsPerClass + 3
-
-	evNeighbour   sim.Kind = 0*sim.KindsPerClass + 4 // arg: of computing
 	evSweep       sim.Kind = 2*sim.KindsPerClass + 0
 	evSweepNext   sim.Kind = 2*sim.KindsPerClass + 1
 	evRollTimeout sim.Kind = 2*sim.KindsPerClass + 2 // arg: worker
-	evArrive      sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
-	evOffer       sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
-	evCommitTimer sim.Kind = 4*sim.KindsPerClass + 2
-	evCommitLook  sim.Kind = 4*sim.KindsPerClass + 3
-	evLoadArrive  sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
-	evReach       sim.Kind = 3*sim.KindsPerClass + 3 // arg: flight
-	evReput       sim.Kind = 3*sim.KindsPerClass + 4
-	evPull        sim.Kind = 3*sim.KindsPerClass + 5 // arg: consumer
+
+	evArrive     sim.Kind = 3*sim.KindsPerClass + 0 // arg: producer
+	evOffer      sim.Kind = 3*sim.KindsPerClass + 1 // arg: attempt
+	evLoadArrive sim.Kind = 3*sim.KindsPerClass + 2 // arg: load
+	evReach      sim.Kind = 3*sim.KindsPerClass + 3 // arg: flight
+	evReput      sim.Kind = 3*sim.KindsPerClass + 4
+	evPull       sim.Kind = 3*sim.KindsPerClass + 5 // arg: consumer
+
 	evTake        sim.Kind = 4*sim.KindsPerClass + 0 // arg: worker woken by the queue
 	evLockReq     sim.Kind = 4*sim.KindsPerClass + 1 // arg: worker
+	evCommitTimer sim.Kind = 4*sim.KindsPerClass + 2
+	evCommitLook  sim.Kind = 4*sim.KindsPerClass + 3
 
 	// From here on it is the producers', which stand beside the brokers: no
 	// freeze holds them.
